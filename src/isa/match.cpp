@@ -413,19 +413,26 @@ NameMatch match_name(std::string_view opcode, std::span<const std::string_view> 
     return Explainer(opcode, std::span(opcodes).first(1), modifiers).run();
 }
 
-std::string_view nearest(std::string_view word, std::span<const std::string_view> names) {
+std::vector<std::string_view> all_nearest(std::string_view word, std::span<const std::string_view> names) {
     constexpr std::size_t longest_word = 48;
     if (word.size() > longest_word) return {};
-    std::size_t best = std::clamp<std::size_t>(word.size() / 2, 1, 4) + 1;
-    std::string_view found;
+    std::size_t least = std::clamp<std::size_t>(word.size() / 2, 1, 4);
+    std::vector<std::string_view> found;
     for (const std::string_view name : names) {
-        if (std::max(name.size(), word.size()) - std::min(name.size(), word.size()) >= best) continue;
-        if (const std::size_t d = distance(word, name); d < best) {
-            best = d;
-            found = name;
-        }
+        const auto [shorter, longer] = std::minmax({name.size(), word.size()});
+        if (longer - shorter > least) continue;
+        const std::size_t d = distance(word, name);
+        if (d > least || d == longer) continue;
+        if (d < least) found.clear();
+        least = d;
+        found.push_back(name);
     }
     return found;
+}
+
+std::string_view nearest(std::string_view word, std::span<const std::string_view> names) {
+    const auto all = all_nearest(word, names);
+    return all.empty() ? std::string_view() : all.front();
 }
 
 const NameMatch& NameMatches::of(std::string_view name, std::string_view opcode,

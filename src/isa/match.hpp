@@ -57,7 +57,10 @@ class NameMatches {
     syntax::NameMap<NameMatch> matches_;  // views of texts_
 };
 
-/// The name nearest to `word` among `names`, within half of its length; empty when none is.
+/// The names nearest to `word` among `names`, within half of its length; and the first of them, empty when
+/// there is none.
+[[nodiscard]] std::vector<std::string_view> all_nearest(std::string_view word,
+                                                        std::span<const std::string_view> names);
 [[nodiscard]] std::string_view nearest(std::string_view word, std::span<const std::string_view> names);
 
 }  // namespace ptxgraft::isa

@@ -8,13 +8,15 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
 
+#include "isa/special.hpp"
 #include "ptxgraft/isa.hpp"
 #include "ptxgraft/syntax.hpp"
-#include "stub/registers.hpp"
+#include "syntax/scopes.hpp"
 
 namespace ptxgraft::stub_check {
 namespace {
@@ -31,6 +33,96 @@ constexpr std::array markers = {"PTXGRAFT_SITE", "PTXGRAFT_STUB", "PTXGRAFT_END"
                                 "PTX_INJECT_END"};
 // Directives that belong to instructions, PTX ISA 9.7.12 and 11.4
 constexpr std::array instruction_directives = {".pragma", ".branchtargets", ".callprototype", ".calltargets"};
+// True for `%tid`, `%laneid`, `%envreg3` … (PTX ISA chapter 10), and for WARP_SZ.
+bool is_special_register(std::string_view name) {
+    return name == "WARP_SZ" || isa::find_special(name).has_value();
+}
+
+/// The register of an operand: one of its elements.
+struct OperandRegister {
+    std::size_t operand;
+    std::uint32_t element;
+};
+
+/// The names that a walk over a stub's text sees: the operands' outside, the declared ones in nested scopes.
+/// The signature and the declared names must outlive it.
+class Names {
+  public:
+    /// What a name stands for: an operand's register, or one that the stub declares.
+    struct Meaning {
+        std::optional<OperandRegister> operand;
+    };
+
+    explicit Names(const Signature& signature);
+
+    void open() { scopes_.open(); }
+    void close() { scopes_.close(); }
+    /// Declares registers in the innermost scope. Refuses names that an operand or the same scope has.
+    Expected<void> declare(const syntax::Statement::Variable& variable, Span place);
+    /// Finds an operand by its register's name or its plain one, and declared registers; nothing for another
+    /// name.
+    [[nodiscard]] std::optional<Meaning> find(std::string_view name) const;
+    /// The name of an operand's register, as the site has it.
+    [[nodiscard]] std::string register_name(OperandRegister r) const;
+
+  private:
+    [[nodiscard]] bool hides_operand() const;
+
+    const Signature& signature_;
+    syntax::Scopes scopes_;  // an operand has its number in the signature, what is declared a larger one
+    syntax::DeclarationIndex next_;
+};
+
+Names::Names(const Signature& signature)
+    : signature_(signature), next_(static_cast<syntax::DeclarationIndex>(signature.operands.size())) {
+    for (const auto name : {&SiteOperand::register_name, &SiteOperand::name})
+        for (std::size_t o = 0; o < signature.operands.size(); ++o)
+            scopes_.declare(signature.operands[o].*name, signature.operands[o].count,
+                            static_cast<syntax::DeclarationIndex>(o));
+}
+
+Expected<void> Names::declare(const syntax::Statement::Variable& variable, Span place) {
+    for (const auto& declarator : variable.declarators) {
+        const auto clash = [&](std::string_view what) {
+            return fail(Errc::name_redeclared, place,
+                        std::string(declarator.name) + " is declared here and " + std::string(what));
+        };
+        const syntax::DeclarationIndex index = next_++;
+        if (scopes_.declare(declarator.name, declarator.range, index) != index)
+            return clash("declared before in the same scope");
+        if (hides_operand()) return clash("is an operand of the site; take another name");
+    }
+    return {};
+}
+
+// Whether some operand's name means a register of the stub.
+bool Names::hides_operand() const {
+    const auto is_hidden = [this](const std::string& name) {
+        return scopes_.find(name).declaration >= signature_.operands.size();
+    };
+    for (const SiteOperand& operand : signature_.operands)
+        for (std::uint32_t e = 0; e < std::max<std::uint32_t>(operand.count, 1); ++e) {
+            const std::string tail = operand.count == 0 ? "" : std::to_string(e);
+            if (is_hidden(operand.register_name + tail) || is_hidden(operand.name + tail)) return true;
+        }
+    return false;
+}
+
+std::optional<Names::Meaning> Names::find(std::string_view name) const {
+    if (const auto found = scopes_.find(name); found.declaration != syntax::no_declaration) {
+        if (found.declaration >= signature_.operands.size()) return Meaning{};
+        const bool is_range = found.element != syntax::whole_range;
+        return Meaning{OperandRegister{found.declaration, is_range ? found.element : 0}};
+    }
+    const std::size_t dot = name.rfind('.');  // an element of a vector register: %v.x
+    return dot == std::string_view::npos || dot + 2 != name.size() ? std::nullopt : find(name.substr(0, dot));
+}
+
+std::string Names::register_name(OperandRegister r) const {
+    const SiteOperand& operand = signature_.operands[r.operand];
+    return operand.register_name + (operand.count == 0 ? "" : std::to_string(r.element));
+}
+
 struct Writes {
     bool always = false;
     std::set<std::string, std::less<>> if_true, if_false;  // values of guards
@@ -73,7 +165,6 @@ class Checker {
         return std::move(result_);
     }
 
-  private:
     // A place of the parsed module as a place of the text.
     [[nodiscard]] Span place(Span span) const {
         if (!span.known()) return span;
@@ -84,6 +175,7 @@ class Checker {
         return {map(span.begin), map(span.end)};
     }
 
+  private:
     Expected<void> scope(const std::vector<Statement>& statements, std::uint32_t depth) {
         is_too_deep_ = depth > 64;
         if (is_too_deep_)
@@ -96,8 +188,7 @@ class Checker {
             if (s.kind() == StatementKind::label && !labels_.back().insert(std::string(s.name())).second)
                 return fail(Errc::name_redeclared, place(s.span()),
                             fmt::format("label {} stands twice", s.name()));
-        for (const Statement& s : statements)
-            if (auto done = statement(s, depth); !done) return done;
+        for (const Statement& s : statements) TRY(statement(s, depth));
         labels_.pop_back();
         names_.close();
         return {};
@@ -170,12 +261,11 @@ class Checker {
         const auto i = s.instruction();
         if (!i) return fail(Errc::stub_directive_forbidden, place(s.span()), "not an instruction");
         ++result_.instruction_count;
-        if (auto done = effects(*i); !done) return done;
-        if (i->guard)
-            if (auto done = guard(*i); !done) return done;
+        TRY(effects(*i));
+        if (i->guard) TRY(guard(*i));
         if (i->opcode == "bra") return branch(*i);
         for (std::size_t k = 0; k < i->operands.size(); ++k)
-            if (auto done = operand(*i, i->operands[k], is_destination(*i, k)); !done) return done;
+            TRY(operand(*i, i->operands[k], is_destination(*i, k)));
         return {};
     }
 
@@ -245,13 +335,12 @@ class Checker {
             case OperandKind::address: is_write = false; break;
             case OperandKind::sum: return symbol(o.base(), o);
             case OperandKind::element:
-                if (auto done = symbol(o.base(), o); !done) return done;
+                TRY(symbol(o.base(), o));
                 is_write = false;
                 break;
             default: break;
         }
-        for (const Operand& child : o.children())
-            if (auto done = operand_in(i, child, o, is_write); !done) return done;
+        for (const Operand& child : o.children()) TRY(operand_in(i, child, o, is_write));
         return {};
     }
 
@@ -385,17 +474,15 @@ Expected<CheckedText> check_text(std::string_view text, const Signature& signatu
                         Span{static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(at + marker.size())},
                         std::string(marker));
     TRY(check_braces(text));
-    const auto size = static_cast<std::uint32_t>(text.size());
+    Checker checker(signature, policy, static_cast<std::uint32_t>(frame.size()),
+                    static_cast<std::uint32_t>(text.size()));
     auto module = syntax::parse(fmt::format("{}{}{}", frame, text, after));
     if (!module) {
         Error error = module.error();
-        const auto shift = static_cast<std::uint32_t>(frame.size());
-        if (error.span.known())
-            error.span = {std::min(std::max(error.span.begin, shift) - shift, size),
-                          std::min(std::max(error.span.end, shift) - shift, size)};
+        error.span = checker.place(error.span);
         return tl::unexpected(std::move(error));
     }
-    return Checker(signature, policy, static_cast<std::uint32_t>(frame.size()), size).run(*module);
+    return checker.run(*module);
 }
 
 }  // namespace ptxgraft::stub_check

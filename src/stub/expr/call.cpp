@@ -16,23 +16,20 @@ std::uint32_t Parser::element_index(const Symbol& symbol) {
     lexer_.next();
     --lexer_.skip_lines;
     const Span place = here();
+    const auto right = [&] {
+        return fmt::format("an element of a fragment has a constant number, {0}[0] to {0}[{1}]", symbol.name,
+                           symbol.count - 1);
+    };
     const NumberWord number = lexer_.kind == Token::number ? read_number(lexer_.word()) : NumberWord{};
     if (lexer_.kind != Token::number || number.problem != nullptr || number.literal.is_fraction)
-        return fail_at(Errc::expression_type_wrong, place,
-                       fmt::format("an element of a fragment has a constant number, {0}[0] to {0}[{1}]",
-                                   symbol.name, symbol.count - 1));
+        return fail_at(Errc::expression_type_wrong, place, right());
     if (number.literal.magnitude >= symbol.count)
         return fail_at(Errc::expression_type_wrong, place,
                        fmt::format("{} has {} elements, there is no {}", symbol.name, symbol.count,
                                    number.literal.magnitude));
     lexer_.next();
-    if (lexer_.kind != Token::close_bracket) {
-        fail_at(
-            Errc::expression_type_wrong, here(),
-            fmt::format("expected ']': an element of a fragment has a constant number, {0}[0] to {0}[{1}]",
-                        symbol.name, symbol.count - 1));
-        return none;
-    }
+    if (lexer_.kind != Token::close_bracket)
+        return fail_at(Errc::expression_type_wrong, here(), "expected ']': " + right());
     lexer_.next();
     return static_cast<std::uint32_t>(number.literal.magnitude);
 }

@@ -60,15 +60,10 @@ constexpr DefinitionRow rows[] = {
      {"r = f32_rz(a)\nresult = bf16(float_bits(bits(r) | u32(T(r) != a)))"}},
 };
 
-// Functions of the halves are those of f32, rounded once more.
-constexpr Op by_way_of_f32[] = {
-    Op::exp,          Op::exp2,        Op::exp10,         Op::expm1,      Op::log,         Op::log2,
-    Op::log10,        Op::log1p,       Op::sin,           Op::cos,        Op::tan,         Op::asin,
-    Op::acos,         Op::atan,        Op::sinh,          Op::cosh,       Op::tanh,        Op::sigmoid,
-    Op::erf,          Op::erfc,        Op::cbrt,          Op::rsqrt,      Op::approx_sqrt, Op::approx_rcp,
-    Op::approx_rsqrt, Op::approx_exp,  Op::approx_exp2,   Op::approx_log, Op::approx_log2, Op::approx_sin,
-    Op::approx_cos,   Op::approx_tanh, Op::approx_sigmoid};
-constexpr Op by_way_of_f32_of_two[] = {Op::pow, Op::atan2, Op::hypot, Op::fmod, Op::approx_div};
+// Functions of the halves that are those of f32, rounded once more.
+bool is_by_way_of_f32(Op op, Type type) {
+    return has(half_types, type) && op >= Op::rsqrt && op <= Op::approx_sigmoid;
+}
 
 struct Found {
     std::string_view parameters;
@@ -82,8 +77,6 @@ std::string with_type(std::span<const std::string_view> parts, Type type) {
     return out;
 }
 
-bool is_one_of(std::span<const Op> ops, Op op) { return std::find(ops.begin(), ops.end(), op) != ops.end(); }
-
 const DefinitionRow* find_row(Op op, Type type) {
     for (const std::span<const DefinitionRow> table :
          {std::span<const DefinitionRow>(rows), functions_of_f32(), functions_of_f64()})
@@ -94,13 +87,12 @@ const DefinitionRow* find_row(Op op, Type type) {
 
 Found find_text(Op op, Type type) {
     if (const DefinitionRow* row = find_row(op, type)) return {row->parameters, with_type(row->text, type)};
-    if (!has(half_types, type)) return {};
-    const auto call = [&](std::string_view arguments) {
-        return with_type(std::array{std::string_view("result = T("), spelling(op), arguments}, type);
-    };
-    if (is_one_of(by_way_of_f32, op)) return {"a", call("(f32(a)))")};
-    if (is_one_of(by_way_of_f32_of_two, op)) return {"ab", call("(f32(a), f32(b)))")};
-    return {};
+    if (!is_by_way_of_f32(op, type)) return {};
+    const std::string_view word = spelling(op);
+    const bool has_two = find_function(word, hash_of(word), false)->arguments == 2;
+    const std::string_view arguments = has_two ? "(f32(a), f32(b)))" : "(f32(a)))";
+    return {has_two ? "ab" : "a",
+            with_type(std::array<std::string_view, 3>{"result = T(", word, arguments}, type)};
 }
 
 std::unique_ptr<const Definition> compile(Op op, Type type) {
@@ -135,9 +127,6 @@ const Definition* definition(Op op, Type type) {
     return cell.made.load(std::memory_order_acquire);
 }
 
-bool has_definition(Op op, Type type) {
-    return find_row(op, type) != nullptr ||
-           (has(half_types, type) && (is_one_of(by_way_of_f32, op) || is_one_of(by_way_of_f32_of_two, op)));
-}
+bool has_definition(Op op, Type type) { return find_row(op, type) != nullptr || is_by_way_of_f32(op, type); }
 
 }  // namespace ptxgraft::expr

@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "stub/expr/tree.hpp"
+#include "stub/number.hpp"
 #include "stub/stack/compile/machine.hpp"
 
 namespace ptxgraft::expr {
@@ -15,7 +16,7 @@ using stack::Opcode;
 
 class Emitter {
   public:
-    Emitter(std::string_view text, const Scope& scope, const ParseOptions& options, Workspace& work)
+    Emitter(std::string_view text, const Scope& scope, const ExpressionOptions& options, Workspace& work)
         : text_(text),
           scope_(scope),
           options_(options),
@@ -71,7 +72,7 @@ class Emitter {
 
     std::string_view text_;
     const Scope& scope_;
-    const ParseOptions& options_;
+    const ExpressionOptions& options_;
     Workspace& work_;
     const Entries& entries_ = entries();
     const stack::Present* present_;  ///< by entry; null: all are there
@@ -141,18 +142,8 @@ bool Emitter::literal(const Node& node) {
 }
 
 void Emitter::constant(Type type, std::uint64_t value, Span place) {
-    const auto low = static_cast<std::uint32_t>(value);
-    bool is_short = bits(type) <= 32;
-    std::uint32_t payload = low;
-    if (type == Type::u64) is_short = value == low;
-    if (type == Type::s64) is_short = static_cast<std::int64_t>(value) == static_cast<std::int32_t>(low);
-    if (type == Type::f64) {
-        const float single = static_cast<float>(std::bit_cast<double>(value));
-        payload = std::bit_cast<std::uint32_t>(single);
-        is_short = std::bit_cast<std::uint64_t>(static_cast<double>(single)) == value && single == single;
-    }
-    if (is_short)
-        push(Opcode::constant, type, 0, payload, place);
+    if (const auto payload = stack::payload_of(value, stack::type_id(type)))
+        push(Opcode::constant, type, 0, *payload, place);
     else
         push(Opcode::pooled, type, 0, pooled(value), place);
 }
@@ -263,11 +254,11 @@ bool Emitter::check(const Node& node, Op op, Type type) {
                            "an integer divided by 0 has no value");
     }
     constexpr std::uint32_t bf16_since = 80;
-    if (has(only(Type::bf16) | only(Type::bf16x2), type) && op != Op::select && options_.sm != 0 &&
-        options_.sm < bf16_since)
+    if (has(only(Type::bf16) | only(Type::bf16x2), type) && op != Op::select && options_.target.sm != 0 &&
+        options_.target.sm < bf16_since)
         return fail_at(
             Errc::expression_target_not_able, node.span,
-            fmt::format("arithmetic of {} needs sm_80; the target is sm_{}", name(type), options_.sm));
+            fmt::format("arithmetic of {} needs sm_80; the target is sm_{}", name(type), options_.target.sm));
     return true;
 }
 
@@ -283,7 +274,7 @@ bool Emitter::call(Op op, Type type, Span place) {
     const Entries::Row& row = entries_.rows[static_cast<std::size_t>(op)];
     const auto t = static_cast<std::size_t>(type);
     const std::int16_t entry = options_.ftz ? row.ftz[t] : row.plain[t];
-    if (entry != Entries::none && options_.sm >= row.since[t]) return form(entry, place);
+    if (entry != Entries::none && options_.target.sm >= row.since[t]) return form(entry, place);
     const Definition* definition = expr::definition(op, type);
     if (definition != nullptr) return splice(*definition, place);
     if (entry != Entries::none) return form(entry, place);
@@ -352,7 +343,7 @@ void Emitter::leave_result() {
 
 }  // namespace
 
-std::optional<Error> emit(std::string_view text, const Scope& scope, const ParseOptions& options,
+std::optional<Error> emit(std::string_view text, const Scope& scope, const ExpressionOptions& options,
                           Workspace& work) {
     return Emitter(text, scope, options, work).run();
 }

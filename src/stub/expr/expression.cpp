@@ -23,32 +23,12 @@ void Workspace::clear() {
     symbols.clear();
     values.clear();
     current.clear();
-    if (++round == 0) {  // after 2^32 parses
-        table.assign(table.size(), {});
-        round = 1;
-    }
+    symbols_by_name.clear();
 }
-
-namespace {
-
-// The bucket of a name, or the free one where it belongs.
-Workspace::Bucket& bucket_of(Workspace& work, std::string_view name) {
-    std::size_t at = hash_of(name) & (work.table.size() - 1);
-    while (work.table[at].round == work.round && work.symbols[work.table[at].symbol].name != name)
-        at = (at + 1) & (work.table.size() - 1);
-    return work.table[at];
-}
-
-}  // namespace
 
 std::uint32_t Workspace::add(const Symbol& symbol) {
-    if (2 * (symbols.size() + 1) > table.size()) {
-        table.assign(4 * table.size(), {});
-        for (std::uint32_t i = 0; i < symbols.size(); ++i) bucket_of(*this, symbols[i].name) = {round, i};
-    }
     const auto made = static_cast<std::uint32_t>(symbols.size());
-    Bucket& bucket = bucket_of(*this, symbol.name);
-    bucket = {round, made};
+    *symbols_by_name.put(symbol.name, hash_of(symbol.name)).first = made;
     symbols.push_back(symbol);
     symbols.back().first_slot = static_cast<std::uint32_t>(current.size());
     current.resize(current.size() + std::max(symbol.count, 1u), none);
@@ -77,9 +57,8 @@ std::optional<Error> make(std::string_view text, const stack::Machine& machine,
     if (&machine.set() != expression_set().get())
         return fail(Errc::expression_machine_wrong, "expressions need a machine of expression_set()").value();
     const expr::Scope scope{.machine = &machine, .parameters = {}};
-    const expr::ParseOptions how{options.contract, options.approx, options.ftz, options.target.sm};
-    if (auto error = expr::parse(text, scope, how, work)) return error;
-    if (auto error = expr::emit(text, scope, how, work)) return error;
+    if (auto error = expr::parse(text, scope, options, work)) return error;
+    if (auto error = expr::emit(text, scope, options, work)) return error;
     return expr::check_results(text, scope, work);
 }
 

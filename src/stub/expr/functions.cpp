@@ -5,6 +5,7 @@
 
 #include "stub/expr/lexer.hpp"
 #include "stub/expr/operations.hpp"
+#include "syntax/name_map.hpp"
 
 namespace ptxgraft::expr {
 namespace {
@@ -85,26 +86,16 @@ constexpr Sign signs[] = {{Op::add, "+"},  {Op::sub, "-"},  {Op::mul, "*"},  {Op
 
 constexpr std::string_view other_names[] = {"bits", "float_bits", "f16_bits", "bf16_bits"};
 
-constexpr std::size_t table_size = 256;
-static_assert(2 * std::size(functions) <= table_size);
-
-std::array<const Function*, table_size> make_table() {
-    std::array<const Function*, table_size> table{};
-    for (const Function& f : functions) {
-        std::size_t at = hash_of(f.name) % table_size;
-        while (table[at] != nullptr) at = (at + 1) % table_size;
-        table[at] = &f;
-    }
-    return table;
-}
-
 }  // namespace
 
 const Function* find_function(std::string_view name, std::uint32_t hash, bool with_internal) {
-    static const auto table = make_table();
-    for (std::size_t at = hash % table_size; table[at] != nullptr; at = (at + 1) % table_size)
-        if (table[at]->name == name) return table[at]->is_internal && !with_internal ? nullptr : table[at];
-    return nullptr;
+    static const auto table = [] {
+        syntax::NameMap<const Function*> made;
+        for (const Function& f : functions) *made.put(f.name, hash_of(f.name)).first = &f;
+        return made;
+    }();
+    const Function* const* const found = table.find(name, hash);
+    return found == nullptr || ((*found)->is_internal && !with_internal) ? nullptr : *found;
 }
 
 const std::vector<std::string_view>& function_names() {

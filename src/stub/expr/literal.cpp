@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "stub/expr/tree.hpp"
+#include "stub/number.hpp"
 
 namespace ptxgraft::expr {
 namespace {
@@ -15,16 +16,11 @@ constexpr const char* malformed =
     "is no number; numbers are 1, 0xFF, 0b101, 1.5, 1e-3, with a type as suffix (7u64, 1.5f16), and "
     "0f3F800000";
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-std::size_t digits_end(std::string_view word, std::size_t at) {
-    while (at < word.size() && is_digit(word[at])) ++at;
-    return at;
-}
-
-bool integer(std::string_view digits, int base, std::uint64_t& value) {
-    const auto [stop, code] = std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
-    return code == std::errc() && stop == digits.data() + digits.size();
+// The digits of an integer; false where they have more than 64 bits.
+bool integer(std::string_view digits, int base, Literal& literal) {
+    const auto value = whole_number(digits, base);
+    literal.magnitude = value.value_or(0);
+    return value.has_value();
 }
 
 bool take_suffix(std::string_view suffix, NumberWord& number) {
@@ -38,71 +34,39 @@ bool take_suffix(std::string_view suffix, NumberWord& number) {
     return number.suffix != type_count && !has(pair_types | pred_type, static_cast<Type>(number.suffix));
 }
 
-NumberWord hex_float(std::string_view word, NumberWord number) {
+NumberWord hex_float(std::uint64_t bits, Type type) {
+    NumberWord number;
     number.literal.is_fraction = true;
-    number.literal.bits_of = word[1] == 'f' || word[1] == 'F' ? Type::f32 : Type::f64;
-    number.suffix = static_cast<std::size_t>(number.literal.bits_of);
-    if (!integer(word.substr(2), 16, number.literal.magnitude)) number.problem = malformed;
+    number.literal.bits_of = type;
+    number.literal.magnitude = bits;
+    number.suffix = static_cast<std::size_t>(type);
     return number;
 }
 
-NumberWord with_base(std::string_view word, int base, NumberWord number) {
+NumberWord with_base(std::string_view word, int base) {
+    NumberWord number;
     const char* const valid = base == 16 ? "0123456789abcdefABCDEF" : "01";
     const std::size_t end = std::min(word.find_first_not_of(valid, 2), word.size());
     number.literal.is_bits = true;
     if (end == 2 || !take_suffix(word.substr(end), number))
         number.problem = malformed;
-    else if (!integer(word.substr(2, end - 2), base, number.literal.magnitude))
+    else if (!integer(word.substr(2, end - 2), base, number.literal))
         number.problem = "has more than 64 bits";
     return number;
 }
 
-NumberWord decimal(std::string_view word, NumberWord number) {
-    std::size_t end = digits_end(word, 0);
-    const std::size_t whole = end;
-    if (end < word.size() && word[end] == '.') {
-        number.literal.is_fraction = true;
-        end = digits_end(word, end + 1);
-    }
-    if (end < word.size() && (word[end] == 'e' || word[end] == 'E')) {
-        const std::size_t sign =
-            end + 1 < word.size() && (word[end + 1] == '+' || word[end + 1] == '-') ? 1 : 0;
-        const std::size_t exponent = digits_end(word, end + 1 + sign);
-        if (exponent > end + 1 + sign) {
-            number.literal.is_fraction = true;
-            end = exponent;
-        }
-    }
+NumberWord decimal(std::string_view word) {
+    NumberWord number;
+    const auto [whole, mantissa, end] = decimal_parts(word, 0);
+    number.literal.is_fraction = end != whole;
     number.literal.digits = word.substr(0, end);
     if (end == 0 || !take_suffix(word.substr(end), number))
         number.problem = malformed;
     else if (!number.literal.is_fraction && whole > 1 && word[0] == '0')
         number.problem = "begins with 0: that is octal in C; write it without, or as 0x…";
-    else if (!number.literal.is_fraction && !integer(word.substr(0, whole), 10, number.literal.magnitude))
+    else if (!number.literal.is_fraction && !integer(word.substr(0, whole), 10, number.literal))
         number.problem = "has more than 64 bits";
     return number;
-}
-
-bool all_hex(std::string_view digits) {
-    return digits.find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos;
-}
-
-// A double to a format of `precision` bits (the hidden one included) and the exponents of f16 or bf16, to
-// nearest even.
-std::uint64_t narrow(double value, int precision, int lowest_exponent, int exponent_bits) {
-    const std::uint64_t sign = std::signbit(value) ? 0x8000u : 0;
-    const double magnitude = std::fabs(value);
-    const std::uint64_t infinity = ((std::uint64_t{1} << exponent_bits) - 1) << (precision - 1);
-    if (std::isnan(value)) return 0x7FFF;
-    if (std::isinf(value)) return sign | infinity;
-    if (magnitude == 0) return sign;
-    const int exponent = std::max(std::ilogb(magnitude), lowest_exponent);
-    const double scaled = std::nearbyint(std::ldexp(magnitude, precision - 1 - exponent));
-    const auto units = static_cast<std::uint64_t>(scaled);
-    // units counts the hidden bit, which the exponent field counts too
-    const std::uint64_t bits =
-        (static_cast<std::uint64_t>(exponent - lowest_exponent) << (precision - 1)) + units;
-    return sign | std::min(bits, infinity);
 }
 
 LiteralBits integer_bits(const Literal& literal, Type type) {
@@ -182,22 +146,21 @@ LiteralBits float_bits(const Literal& literal, Type type) {
     if (type == Type::f32) return {std::bit_cast<std::uint32_t>(single), nullptr};
     if (type == Type::f64) return {std::bit_cast<std::uint64_t>(wide), nullptr};
     const bool is_f16 = type == Type::f16 || type == Type::f16x2;
-    const std::uint64_t half = is_f16 ? narrow(wide, 11, -14, 5) : narrow(wide, 8, -126, 8);
-    if ((half & 0x7FFF) == (is_f16 ? 0x7C00u : 0x7F80u) && !std::isinf(wide)) return {0, "is out of range"};
+    const arithmetic::Format& format = is_f16 ? arithmetic::f16_format : arithmetic::bf16_format;
+    const std::uint64_t half = arithmetic::round_to(format, wide, arithmetic::Rounding::rn);
+    if ((half & 0x7FFF) == format.infinity && !std::isinf(wide)) return {0, "is out of range"};
     return {type == Type::f16 || type == Type::bf16 ? half : half | half << 16, nullptr};
 }
 
 }  // namespace
 
 NumberWord read_number(std::string_view word) {
+    if (const auto bits = hex_float_bits(word))
+        return hex_float(*bits, word.size() == 10 ? Type::f32 : Type::f64);
     const char second = word.size() > 1 && word[0] == '0' ? word[1] : '\0';
-    if (word.size() == 10 && (second == 'f' || second == 'F') && all_hex(word.substr(2)))
-        return hex_float(word, {});
-    if (word.size() == 18 && (second == 'd' || second == 'D') && all_hex(word.substr(2)))
-        return hex_float(word, {});
-    if (second == 'x' || second == 'X') return with_base(word, 16, {});
-    if (second == 'b' && word.size() > 2 && is_digit(word[2])) return with_base(word, 2, {});
-    return decimal(word, {});
+    if (second == 'x' || second == 'X') return with_base(word, 16);
+    if (second == 'b' && word.size() > 2 && is_digit(word[2])) return with_base(word, 2);
+    return decimal(word);
 }
 
 LiteralBits bits_of(const Literal& literal, Type type) {

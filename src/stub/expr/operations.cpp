@@ -11,8 +11,10 @@ namespace {
 
 constexpr TypeSet f16_ = only(Type::f16), bf16_ = only(Type::bf16), f32_ = only(Type::f32),
                   f64_ = only(Type::f64);
-constexpr TypeSet f16s = f16_ | only(Type::f16x2), pairs = pair_types;
-constexpr TypeSet halves = half_types | pairs;
+constexpr TypeSet pairs = pair_types, wide_floats = f32_ | f64_;
+/// that have sums and products, and comparisons, of their own
+constexpr TypeSet exact = f16_ | only(Type::f16x2) | wide_floats,
+                  compared = integer_types | f16_ | wide_floats;
 constexpr TypeSet words = unsigned_types, s_words = signed_types;
 constexpr TypeSet wide_unsigned = only(Type::u32) | only(Type::u64),
                   wide_signed = only(Type::s32) | only(Type::s64);
@@ -20,7 +22,7 @@ constexpr TypeSet wide_unsigned = only(Type::u32) | only(Type::u64),
 struct Primitive {
     Op op;
     TypeSet types;
-    /// the entry's name: `$` the type, `#` its width, `@` `.ftz` where the option says so
+    /// the entry's name: `$` the type, `#` its width, `@` `.ftz` of f32 where the option says so
     std::string_view pattern;
     std::uint16_t since = 0;  ///< there is a definition for older architectures
 };
@@ -28,80 +30,49 @@ struct Primitive {
 // Signed integers have the bit operations of the unsigned ones under names of the set's own (and.s32).
 constexpr Primitive primitives[] = {
     {Op::add, integer_types, "add.$"},
-    {Op::add, f16s, "add.rn.$"},
-    {Op::add, f32_, "add.rn@.f32"},
-    {Op::add, f64_, "add.rn.f64"},
+    {Op::add, exact, "add.rn@.$"},
     {Op::sub, integer_types, "sub.$"},
-    {Op::sub, f16s, "sub.rn.$"},
-    {Op::sub, f32_, "sub.rn@.f32"},
-    {Op::sub, f64_, "sub.rn.f64"},
+    {Op::sub, exact, "sub.rn@.$"},
     {Op::mul, integer_types, "mul.lo.$"},
-    {Op::mul, f16s, "mul.rn.$"},
-    {Op::mul, f32_, "mul.rn@.f32"},
-    {Op::mul, f64_, "mul.rn.f64"},
+    {Op::mul, exact, "mul.rn@.$"},
     {Op::div, integer_types, "div.$"},
-    {Op::div, f32_, "div.rn@.f32"},
-    {Op::div, f64_, "div.rn.f64"},
+    {Op::div, wide_floats, "div.rn@.$"},
     {Op::rem, integer_types, "rem.$"},
-    {Op::and_, pred_type, "and.pred"},
+    {Op::and_, pred_type | s_words, "and.$"},
     {Op::and_, words, "and.b#"},
-    {Op::and_, s_words, "and.$"},
-    {Op::or_, pred_type, "or.pred"},
+    {Op::or_, pred_type | s_words, "or.$"},
     {Op::or_, words, "or.b#"},
-    {Op::or_, s_words, "or.$"},
-    {Op::xor_, pred_type, "xor.pred"},
+    {Op::xor_, pred_type | s_words, "xor.$"},
     {Op::xor_, words, "xor.b#"},
-    {Op::xor_, s_words, "xor.$"},
-    {Op::not_, pred_type, "not.pred"},
+    {Op::not_, pred_type | s_words, "not.$"},
     {Op::not_, words, "not.b#"},
-    {Op::not_, s_words, "not.$"},
-    {Op::neg, s_words, "neg.$"},
-    {Op::neg, halves | f64_, "neg.$"},
-    {Op::neg, f32_, "neg@.f32"},
+    {Op::neg, s_words | pairs | float_types, "neg@.$"},
     {Op::shl, words, "shl.b#"},
     {Op::shl, s_words, "shl.$"},
     {Op::shr, integer_types, "shr.$"},
-    {Op::lt, integer_types | f16_ | f64_, "setp.lt.$"},
-    {Op::lt, f32_, "setp.lt@.f32"},
-    {Op::le, integer_types | f16_ | f64_, "setp.le.$"},
-    {Op::le, f32_, "setp.le@.f32"},
-    {Op::gt, integer_types | f16_ | f64_, "setp.gt.$"},
-    {Op::gt, f32_, "setp.gt@.f32"},
-    {Op::ge, integer_types | f16_ | f64_, "setp.ge.$"},
-    {Op::ge, f32_, "setp.ge@.f32"},
-    {Op::eq, integer_types | f16_ | f64_, "setp.eq.$"},
-    {Op::eq, f32_, "setp.eq@.f32"},
+    {Op::lt, compared, "setp.lt@.$"},
+    {Op::le, compared, "setp.le@.$"},
+    {Op::gt, compared, "setp.gt@.$"},
+    {Op::ge, compared, "setp.ge@.$"},
+    {Op::eq, compared, "setp.eq@.$"},
     // unordered: NaN differs from everything
     {Op::ne, integer_types, "setp.ne.$"},
-    {Op::ne, f16_ | f64_, "setp.neu.$"},
-    {Op::ne, f32_, "setp.neu@.f32"},
+    {Op::ne, f16_ | wide_floats, "setp.neu@.$"},
     {Op::ne, pred_type, "xor.pred"},
     {Op::select, value_types & ~pred_type, "selp.$"},
-    {Op::abs, s_words | halves | f64_, "abs.$"},
-    {Op::abs, f32_, "abs@.f32"},
-    {Op::min, integer_types | bf16_ | f64_, "min.$"},
+    {Op::abs, s_words | pairs | float_types, "abs@.$"},
+    {Op::min, integer_types | bf16_ | pairs | wide_floats, "min@.$"},
     {Op::min, f16_, "min.f16", 80},
-    {Op::min, pairs, "min.$"},
-    {Op::min, f32_, "min@.f32"},
-    {Op::max, integer_types | bf16_ | f64_, "max.$"},
+    {Op::max, integer_types | bf16_ | pairs | wide_floats, "max@.$"},
     {Op::max, f16_, "max.f16", 80},
-    {Op::max, pairs, "max.$"},
-    {Op::max, f32_, "max@.f32"},
-    {Op::fma, halves | f64_, "fma.rn.$"},
-    {Op::fma, f32_, "fma.rn@.f32"},
-    {Op::sqrt, f32_, "sqrt.rn@.f32"},
-    {Op::sqrt, f64_, "sqrt.rn.f64"},
-    {Op::rcp, f32_, "rcp.rn@.f32"},
-    {Op::rcp, f64_, "rcp.rn.f64"},
-    {Op::floor, f32_, "cvt.rmi@.f32.f32"},
-    {Op::floor, f16_ | f64_, "cvt.rmi.$.$"},
-    {Op::ceil, f32_, "cvt.rpi@.f32.f32"},
-    {Op::ceil, f16_ | f64_, "cvt.rpi.$.$"},
-    {Op::trunc, f32_, "cvt.rzi@.f32.f32"},
-    {Op::trunc, f16_ | f64_, "cvt.rzi.$.$"},
-    {Op::round, f32_, "cvt.rni@.f32.f32"},
-    {Op::round, f16_ | f64_, "cvt.rni.$.$"},
-    {Op::copysign_from, f32_ | f64_, "copysign.$"},
+    {Op::fma, pairs | float_types, "fma.rn@.$"},
+    {Op::sqrt, wide_floats, "sqrt.rn@.$"},
+    {Op::rcp, wide_floats, "rcp.rn@.$"},
+    {Op::floor, f16_ | wide_floats, "cvt.rmi@.$.$"},
+    {Op::ceil, f16_ | wide_floats, "cvt.rpi@.$.$"},
+    {Op::trunc, f16_ | wide_floats, "cvt.rzi@.$.$"},
+    {Op::round, f16_ | wide_floats, "cvt.rni@.$.$"},
+    {Op::copysign_from, wide_floats, "copysign.$"},
     {Op::mulhi, integer_types, "mul.hi.$"},
     {Op::popc, wide_unsigned, "popc.b#"},
     {Op::popc, wide_signed, "popc.$"},
@@ -110,9 +81,9 @@ constexpr Primitive primitives[] = {
     {Op::brev, wide_unsigned, "brev.b#"},
     {Op::brev, wide_signed, "brev.$"},
     {Op::bfind, wide_unsigned, "bfind.shiftamt.$"},
-    {Op::isnan, f32_ | f64_, "testp.notanumber.$"},
-    {Op::isfinite, f32_ | f64_, "testp.finite.$"},
-    {Op::isinf, f32_ | f64_, "testp.infinite.$"},
+    {Op::isnan, wide_floats, "testp.notanumber.$"},
+    {Op::isfinite, wide_floats, "testp.finite.$"},
+    {Op::isinf, wide_floats, "testp.infinite.$"},
     {Op::approx_div, f32_, "div.full@.f32"},
     {Op::approx_sqrt, f32_, "sqrt.approx@.f32"},
     {Op::approx_rcp, f32_, "rcp.approx@.f32"},
@@ -138,7 +109,7 @@ std::string spelled(std::string_view pattern, Type type, bool ftz) {
         else if (c == '#')
             text += std::to_string(bits(type));
         else if (c == '@')
-            text += ftz ? ".ftz" : "";
+            text += ftz && type == Type::f32 ? ".ftz" : "";
         else
             text += c;
     }

@@ -53,7 +53,6 @@ enum class Op : std::uint8_t {
     fma,
     sqrt,
     rcp,
-    rsqrt,
     floor,
     ceil,
     trunc,
@@ -68,6 +67,8 @@ enum class Op : std::uint8_t {
     isnan,
     isfinite,
     isinf,
+    // from here on: of the halves by way of f32
+    rsqrt,
     exp,
     exp2,
     exp10,

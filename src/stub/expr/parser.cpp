@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "stub/suggest.hpp"
+
 namespace ptxgraft::expr {
 namespace {
 
@@ -201,10 +203,7 @@ bool Parser::assign(const Target& to, std::uint32_t node) {
 
 std::uint32_t Parser::expression() {
     const Nesting nesting(depth_);
-    if (depth_ > max_depth)
-        return fail_at(
-            Errc::expression_too_large, here(),
-            fmt::format("the expression is nested deeper than {}; assign a part of it to a name", max_depth));
+    if (depth_ > max_depth) return too_deep(here());
     lexer_.pass_lines();
     const std::uint32_t condition = binary(lowest_level);
     return condition == none || lexer_.kind != Token::question ? condition : choice(condition);
@@ -254,8 +253,7 @@ std::uint32_t Parser::binary(int level) {
             continue;
         }
         const Nesting nesting(depth_);
-        if (depth_ > max_depth)
-            return fail_at(Errc::expression_too_large, place, "the expression is nested too deep");
+        if (depth_ > max_depth) return too_deep(place);
         const std::uint32_t right = binary(found.level + 1);
         if (right == none) return none;
         left = add_binary(found.op, left, right, lexer_.text().substr(place.begin, place.end - place.begin));
@@ -308,10 +306,7 @@ std::uint32_t Parser::logic(std::uint32_t left, Token token, Span place) {
 
 std::uint32_t Parser::unary() {
     const Nesting nesting(depth_);
-    if (depth_ > max_depth)
-        return fail_at(
-            Errc::expression_too_large, here(),
-            fmt::format("the expression is nested deeper than {}; assign a part of it to a name", max_depth));
+    if (depth_ > max_depth) return too_deep(here());
     lexer_.pass_lines();
     const Token token = lexer_.kind;
     if (token != Token::minus && token != Token::plus && token != Token::not_ && token != Token::tilde)
@@ -422,7 +417,7 @@ std::uint32_t Parser::special() {
             if (e.form == nullptr) names.push_back(e.name);
         return fail_at(
             Errc::expression_name_unknown, place,
-            fmt::format("unknown special register {}{}", quoted(place), nearest(lexer_.word(), names)));
+            fmt::format("unknown special register {}{}", quoted(place), did_you_mean(lexer_.word(), names)));
     }
     lexer_.next();
     const Type type =
@@ -491,12 +486,18 @@ std::uint32_t Parser::add_binary(Op op, std::uint32_t left, std::uint32_t right,
     return add(node);
 }
 
+std::uint32_t Parser::too_deep(Span place) {
+    return fail_at(
+        Errc::expression_too_large, place,
+        fmt::format("the expression is nested deeper than {}; assign a part of it to a name", max_depth));
+}
+
 std::uint32_t Parser::fail_at(Errc code, Span place, std::string detail) {
     if (!error_) error_ = fail(code, place, std::move(detail)).value();
     return none;
 }
 
-std::optional<Error> parse(std::string_view text, const Scope& scope, const ParseOptions& options,
+std::optional<Error> parse(std::string_view text, const Scope& scope, const ExpressionOptions& options,
                            Workspace& work) {
     if (text.size() >= Span::none) return fail(Errc::text_too_large).value();
     work.clear();

@@ -12,7 +12,7 @@ namespace ptxgraft::expr {
 
 class Parser {
   public:
-    Parser(std::string_view text, const Scope& scope, const ParseOptions& options, Workspace& work)
+    Parser(std::string_view text, const Scope& scope, const ExpressionOptions& options, Workspace& work)
         : lexer_(text),
           scope_(scope),
           options_(options),
@@ -77,6 +77,7 @@ class Parser {
     // Errors.
     std::uint32_t fail_at(Errc code, Span place, std::string detail);
     std::uint32_t expected(std::string_view what);
+    std::uint32_t too_deep(Span place);
     std::uint32_t mismatch(std::uint32_t a, std::uint32_t b, std::string_view what);
     std::uint32_t untaken(Op op, std::uint32_t operand);
     std::uint32_t pointee_unknown(std::uint32_t load);
@@ -97,7 +98,7 @@ class Parser {
 
     Lexer lexer_;
     const Scope& scope_;
-    const ParseOptions& options_;
+    const ExpressionOptions& options_;
     Workspace& work_;
     bool may_load_;
     std::uint32_t depth_ = 0;

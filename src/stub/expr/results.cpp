@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "stub/expr/tree.hpp"
+#include "stub/suggest.hpp"
 
 namespace ptxgraft::expr {
 namespace {
@@ -47,7 +48,7 @@ std::optional<Error> check_results(std::string_view text, const Scope& scope, co
     for (const Value& value : work.values) {
         const Symbol& symbol = work.symbols[value.symbol];
         if (value.is_read || symbol.operand != none || open.empty()) continue;
-        const std::string near = nearest(symbol.name, open);
+        const std::string near = did_you_mean(symbol.name, open);
         if (!near.empty() || assigned == 0)
             return fail(Errc::expression_assignment_wrong, value.target,
                         fmt::format("{} is no operand, and nothing uses it{}", symbol.name,

@@ -8,9 +8,11 @@
 #include <vector>
 
 #include "ptxgraft/error.hpp"
+#include "ptxgraft/expression.hpp"
 #include "ptxgraft/stack.hpp"
 #include "stub/expr/lexer.hpp"
 #include "stub/expr/operations.hpp"
+#include "syntax/name_map.hpp"
 
 namespace ptxgraft::expr {
 
@@ -79,11 +81,7 @@ struct Workspace {
     std::vector<Symbol> symbols;
     std::vector<Value> values;
     std::vector<std::uint32_t> current;  ///< by slot: the value that was assigned last, or none
-    struct Bucket {
-        std::uint32_t round, symbol;
-    };
-    std::vector<Bucket> table = std::vector<Bucket>(64);  ///< symbols by name
-    std::uint32_t round = 0;
+    syntax::NameMap<std::uint32_t> symbols_by_name;
 
     std::vector<stack::Instruction> code;
     std::vector<std::uint64_t> pool;
@@ -91,7 +89,10 @@ struct Workspace {
 
     void clear();
     /// none: there is none
-    [[nodiscard]] std::uint32_t find(std::string_view name, std::uint32_t hash) const;
+    [[nodiscard]] std::uint32_t find(std::string_view name, std::uint32_t hash) const {
+        const std::uint32_t* const found = symbols_by_name.find(name, hash);
+        return found == nullptr ? none : *found;
+    }
     std::uint32_t add(const Symbol& symbol);
 
     /// What is known of a type.
@@ -101,13 +102,6 @@ struct Workspace {
         return type;
     }
 };
-
-inline std::uint32_t Workspace::find(std::string_view name, std::uint32_t hash) const {
-    std::size_t at = hash & (table.size() - 1);
-    for (; table[at].round == round; at = (at + 1) & (table.size() - 1))
-        if (symbols[table[at].symbol].name == name) return table[at].symbol;
-    return none;
-}
 
 /// Where a text stands: the operands of a machine, or the parameters of a definition.
 struct Scope {
@@ -119,17 +113,12 @@ struct Scope {
     std::span<const Parameter> parameters;
 };
 
-struct ParseOptions {
-    bool contract = false, approx = false, ftz = false;
-    std::uint32_t sm = 0;
-};
-
 /// Text to nodes, with all types found.
 [[nodiscard]] std::optional<Error> parse(std::string_view text, const Scope& scope,
-                                         const ParseOptions& options, Workspace& work);
+                                         const ExpressionOptions& options, Workspace& work);
 /// Nodes to instructions.
 [[nodiscard]] std::optional<Error> emit(std::string_view text, const Scope& scope,
-                                        const ParseOptions& options, Workspace& work);
+                                        const ExpressionOptions& options, Workspace& work);
 
 /// Whether every operand that must be is assigned, and nothing in vain.
 [[nodiscard]] std::optional<Error> check_results(std::string_view text, const Scope& scope,
@@ -155,7 +144,5 @@ struct NumberWord {
 [[nodiscard]] std::string quoted(std::string_view text, Span span);
 /// "sqrt takes f16, bf16, f32 and f64, n is s32: write f32(n)".
 [[nodiscard]] Error untaken(std::string_view text, Op op, const Node& operand, Type type);
-/// "; did you mean max?", or nothing.
-[[nodiscard]] std::string nearest(std::string_view word, const std::vector<std::string_view>& names);
 
 }  // namespace ptxgraft::expr

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "stub/expr/parser.hpp"
+#include "stub/suggest.hpp"
 
 namespace ptxgraft::expr {
 
@@ -254,7 +254,7 @@ std::uint32_t Parser::unknown_name(Span place) {
     if (const std::string_view ours = meaning_of(word); !ours.empty())
         return fail_at(Errc::expression_name_unknown, place,
                        fmt::format("unknown name {}: here it is {}", word, ours));
-    const std::string near = nearest(word, symbol_names());
+    const std::string near = did_you_mean(word, symbol_names());
     if (!near.empty())
         return fail_at(Errc::expression_name_unknown, place,
                        fmt::format("unknown name {}{}", quoted(place), near));
@@ -278,45 +278,13 @@ std::uint32_t Parser::unknown_function(Span place) {
     if (const std::string_view ours = meaning_of(word); !ours.empty())
         return fail_at(Errc::expression_name_unknown, place,
                        fmt::format("unknown function {}: here it is {}", word, ours));
-    const std::string near = nearest(word, function_names());
+    const std::string near = did_you_mean(word, function_names());
     std::string all;
     if (near.empty())
         for (const std::string_view name : function_names())
             all += (all.empty() ? "; the functions are " : ", ") + std::string(name);
     return fail_at(Errc::expression_name_unknown, place,
                    fmt::format("unknown function {}{}{}", quoted(place), near, all));
-}
-
-// Edits from one word to the other: letters put in, left out, replaced, or two neighbours swapped.
-static std::size_t distance(std::string_view a, std::string_view b) {
-    std::vector<std::size_t> before, above(b.size() + 1), row(b.size() + 1);
-    std::iota(row.begin(), row.end(), std::size_t{0});
-    for (std::size_t i = 1; i <= a.size(); ++i) {
-        before = std::move(above);
-        above = row;
-        row[0] = i;
-        for (std::size_t j = 1; j <= b.size(); ++j) {
-            row[j] = std::min({above[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1), above[j] + 1, row[j - 1] + 1});
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-                row[j] = std::min(row[j], before[j - 2] + 1);
-        }
-    }
-    return row.back();
-}
-
-std::string nearest(std::string_view word, const std::vector<std::string_view>& names) {
-    constexpr std::size_t longest = 48;
-    if (word.size() > longest) return {};
-    std::size_t best = std::max<std::size_t>(1, (word.size() + 1) / 3) + 1;
-    std::string_view found;
-    for (const std::string_view name : names) {
-        if (std::max(name.size(), word.size()) - std::min(name.size(), word.size()) >= best) continue;
-        if (const std::size_t d = distance(word, name); d < best && d < std::max(word.size(), name.size())) {
-            best = d;
-            found = name;
-        }
-    }
-    return found.empty() ? std::string() : fmt::format("; did you mean {}?", found);
 }
 
 }  // namespace ptxgraft::expr

@@ -17,6 +17,9 @@ namespace ptxgraft::stack {
 [[nodiscard]] std::int32_t find_name(std::span<const std::uint32_t> names, std::span<const Entry> entries,
                                      std::string_view name);
 
+/// The types of an entry's operands as its line gives them: `philox, u32 -> philox`.
+[[nodiscard]] std::string types_text(const InstructionSet::Data& set, const Entry& entry);
+
 /// A shipped set, null when there is none; `chain` are the sets that are being read.
 [[nodiscard]] Expected<std::shared_ptr<const InstructionSet>> shipped_set(
     std::string_view name, std::span<const std::string_view> chain);
@@ -37,7 +40,6 @@ struct SetBuilder {
     struct Line {
         Word name, form;
         std::span<const Word> types;  // all words, with ',' and '->'
-        bool has_types = false;
         double weight = 1;
         bool has_weight = false;
     };

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "ptxgraft/set.hpp"
@@ -10,6 +11,9 @@
 namespace ptxgraft::stack {
 
 struct SetCode;
+
+/// The files of stubs/, ordered by name, as the build writes them into the library (embed.cmake).
+extern const std::span<const LibraryFile> embedded_files;
 
 struct InstructionSet::Data {
     std::vector<Entry> entries;
@@ -24,6 +28,10 @@ struct InstructionSet::Data {
     [[nodiscard]] std::int32_t find(std::string_view name) const;
     [[nodiscard]] std::string_view type_name(TypeId type) const;
     [[nodiscard]] TypeId find_type(std::string_view name) const;
+    /// The PTX type of a type: of a user's type what it stands for.
+    [[nodiscard]] TypeId base_of(TypeId type) const {
+        return type < first_user_type ? type : type_id(user_types[std::size_t{type} - first_user_type].base);
+    }
 };
 
 struct SetData {

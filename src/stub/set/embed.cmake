@@ -13,7 +13,7 @@ foreach(name IN LISTS names)
   string(APPEND rows "    {\"${name}\", {reinterpret_cast<const char*>(bytes_${index}), sizeof bytes_${index} - 1}},\n")
   math(EXPR index "${index} + 1")
 endforeach()
-file(WRITE ${OUTPUT} "#include \"stub/set/embedded.hpp\"
+file(WRITE ${OUTPUT} "#include \"stub/set/data.hpp\"
 
 namespace ptxgraft::stack {
 namespace {

@@ -8,40 +8,21 @@
 
 #include "isa/forms.hpp"
 #include "isa/match.hpp"
-#include "stub/set/types.hpp"
+#include "stub/number.hpp"
+#include "stub/stack/text/words.hpp"
 
 namespace ptxgraft::stack {
 namespace {
 
-constexpr std::array<std::string_view, 13> words_of_programs = {"repeat",  "if",   "else",  "end", "routine",
-                                                                "import",  "true", "false", "inf", "nan",
-                                                                "include", "type", "weight"};
-constexpr std::array<std::string_view, 15> stack_words = {
-    "as.",       "dup.",       "swap.",    "drop.",  "over.", "rotate.", "reverse.", "clear.",
-    "yank_dup.", "swap_with.", "replace.", "store.", "load.", "inf.",    "nan."};
+constexpr std::array<std::string_view, 7> other_words = {"true",    "false", "inf",   "nan",
+                                                         "include", "type",  "weight"};
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // `inff64`, `nanbf16`: literals.
 bool is_literal(std::string_view name) {
-    return (name.starts_with("inf") || name.starts_with("nan")) && builtin_type(name.substr(3)) != max_types;
-}
-
-struct Parts {
-    std::string_view opcode;
-    std::vector<std::string_view> modifiers;
-};
-Parts parts_of(std::string_view name) {
-    Parts parts;
-    std::size_t dot = name.find('.');
-    parts.opcode = name.substr(0, dot);
-    while (dot != std::string_view::npos) {
-        const std::size_t next = name.find('.', dot + 1);
-        parts.modifiers.push_back(name.substr(dot, next - dot));
-        dot = next;
-    }
-    return parts;
+    return (name.starts_with("inf") || name.starts_with("nan")) &&
+           (name.substr(3).starts_with('.') || builtin_type(name.substr(3)) != max_types);
 }
 
 std::string list_text(const std::vector<std::string>& names) {
@@ -53,6 +34,16 @@ std::string list_text(const std::vector<std::string>& names) {
 }
 
 }  // namespace
+
+Spelling::Spelling(std::string_view text) {
+    std::size_t dot = text.find('.');
+    opcode = text.substr(0, dot);
+    for (; dot != std::string_view::npos; ++count) {
+        text.remove_prefix(dot);
+        dot = text.find('.', 1);
+        if (count < most) modifiers[count] = text.substr(0, dot);
+    }
+}
 
 std::string quoted(std::string_view text) {
     constexpr std::size_t most = 60;
@@ -69,12 +60,8 @@ std::string instruction_name_problem(std::string_view name) {
     if (name.empty() || !is_letter(name[0]) || !std::all_of(name.begin(), name.end(), is_allowed))
         return quoted(name) +
                " is no name; names are letters, digits, '_', '.', ':' and '|', the first a letter or '_'";
-    const bool is_word =
-        std::find(words_of_programs.begin(), words_of_programs.end(), name) != words_of_programs.end() ||
-        is_literal(name);
-    const bool is_stack_word = std::any_of(stack_words.begin(), stack_words.end(),
-                                           [&](std::string_view w) { return name.starts_with(w); });
-    return is_word || is_stack_word
+    const bool is_other_word = std::ranges::find(other_words, name) != other_words.end();
+    return is_other_word || is_language_word(name) || is_stack_word(name) || is_literal(name)
                ? quoted(name) + " is a word of the language; programs could not use it as a name"
                : "";
 }
@@ -88,9 +75,9 @@ std::string type_name_problem(std::string_view name) {
 
 std::string unknown_form(std::string_view name) {
     const std::string_view spelling = isa::spelling_of(name);
-    const Parts parts = parts_of(spelling);
-    if (parts.modifiers.size() > isa::max_parts) return quoted(name) + " has too many modifiers";
-    const isa::NameMatch match = isa::match_name(parts.opcode, parts.modifiers);
+    const Spelling parts(spelling);
+    if (parts.count > isa::max_parts) return quoted(name) + " has too many modifiers";
+    const isa::NameMatch match = isa::match_name(parts.opcode, parts.all());
     if (match.matches.empty())
         return quoted(name) +
                " is no form of PTX: " + (match.code == Errc::opcode_unknown ? "unknown opcode " : "") +

@@ -5,10 +5,9 @@
 #include <cmath>
 
 #include "base/try.hpp"
-#include "isa/match.hpp"
 #include "stub/set/builder.hpp"
 #include "stub/set/names.hpp"
-#include "stub/set/types.hpp"
+#include "stub/suggest.hpp"
 #include "syntax/name_map.hpp"
 
 namespace ptxgraft::stack {
@@ -50,27 +49,12 @@ void split(std::string_view text, std::uint32_t offset, std::vector<Word>& words
     }
 }
 
-std::string nearest_text(std::string_view word, std::span<const std::string_view> names) {
-    const std::string_view near = isa::nearest(word, names);
-    return near.empty() ? "" : "; did you mean " + std::string(near) + "?";
-}
-
 bool is_same(const Entry& a, const Entry& b) {
     const bool same_form = (a.form == nullptr) == (b.form == nullptr) &&
                            (a.form == nullptr ? a.special == b.special : a.form->name == b.form->name);
     return same_form &&
            std::equal(a.operands.begin(), a.operands.end(), b.operands.begin(), b.operands.end(),
                       [](const EntryOperand& x, const EntryOperand& y) { return x.type == y.type; });
-}
-
-std::string types_of(const isa::Form& form) {
-    std::string inputs, outputs;
-    for (const isa::OperandSpec& spec : form.operands) {
-        if (spec.is_immediate) continue;
-        std::string& list = spec.is_output ? outputs : inputs;
-        list.append(list.empty() ? "" : ", ").append(builtin_name(default_type(spec)));
-    }
-    return (inputs.empty() ? "" : inputs + " ") + "->" + (outputs.empty() ? "" : " " + outputs);
 }
 
 // Whether a machine can have a form.
@@ -135,7 +119,7 @@ Expected<void> SetBuilder::include(std::span<const Word> words) {
     const std::vector<std::string_view> names = set_names();
     std::string known;
     for (const std::string_view n : names) known.append(known.empty() ? "" : ", ").append(n);
-    const std::string near = nearest_text(name.text, names);
+    const std::string near = did_you_mean(name.text, names);
     return fail(Errc::set_include_wrong, name.span,
                 "no set is named " + quoted(name.text) + (near.empty() ? "; the" : near + " The") +
                     " sets are " + known);
@@ -149,7 +133,7 @@ Expected<void> SetBuilder::take(const InstructionSet& other, const Word& place) 
             if (first_user_type + data_->user_types.size() == max_types) return full(place);
             id = static_cast<TypeId>(first_user_type + data_->user_types.size());
             data_->user_types.push_back(type);
-        } else if (data_->user_types[static_cast<std::size_t>(id - first_user_type)].base != type.base) {
+        } else if (data_->base_of(id) != type_id(type.base)) {
             return fail(Errc::set_name_taken, place.span,
                         "the set " + quoted(place.text) + " has a type " + quoted(type.name) + " over " +
                             std::string(ptxgraft::name(type.base)) + ", which here is another");
@@ -207,17 +191,15 @@ Expected<void> SetBuilder::entry(std::span<const Word> words) {
     const auto weight_at =
         std::find_if(words.begin(), words.end(), [](const Word& w) { return w.text == "weight"; });
     line.types = words.first(static_cast<std::size_t>(weight_at - words.begin()));
-    line.has_types = !line.types.empty();
-    if (auto done = weight(line, words.subspan(line.types.size())); !done) return done;
+    TRY(weight(line, words.subspan(line.types.size())));
     const bool is_wildcard = line.form.text == "*" || line.form.text.ends_with(".*");
     if (has_name && is_wildcard)
         return fail(Errc::set_malformed, line.name.span,
                     "the forms that " + quoted(line.form.text) + " brings have their own names");
-    if (line.has_types && (is_wildcard || line.form.text.starts_with('%')))
+    if (!line.types.empty() && (is_wildcard || line.form.text.starts_with('%')))
         return fail(Errc::set_malformed, line.types.front().span,
                     "types stand behind a form only; expected: weight NUMBER");
-    if (has_name)
-        if (auto done = check_name(line); !done) return done;
+    if (has_name) TRY(check_name(line));
     return is_wildcard ? wildcard(line) : line.form.text.starts_with('%') ? special(line) : form(line);
 }
 
@@ -277,7 +259,7 @@ Expected<void> SetBuilder::wildcard(const Line& line) {
     }
     if (is_known) return {};
     return fail(Errc::set_form_unknown, line.form.span,
-                "no opcode " + quoted(opcode) + " has a pure form" + nearest_text(opcode, opcodes));
+                "no opcode " + quoted(opcode) + " has a pure form" + did_you_mean(opcode, opcodes));
 }
 
 const SetBuilder::Forms& SetBuilder::forms_of(std::string_view opcode) {
@@ -310,8 +292,7 @@ Expected<void> SetBuilder::form(const Line& line) {
     data_->owned.push_back(kept);
     Entry entry = make_entry(*kept);
     entry.name = line.name.text;
-    if (line.has_types)
-        if (auto done = give_types(entry, line); !done) return done;
+    if (!line.types.empty()) TRY(give_types(entry, line));
     return add(std::move(entry), line);
 }
 
@@ -319,9 +300,9 @@ Expected<void> SetBuilder::form(const Line& line) {
 Expected<void> SetBuilder::give_types(Entry& entry, const Line& line) const {
     const auto arrow =
         std::find_if(line.types.begin(), line.types.end(), [](const Word& w) { return w.text == "->"; });
-    const auto wrong = [&](const Word& word) {
+    const auto wrong = [&, expected = types_text(*data_, entry)](const Word& word) {
         return fail(Errc::set_malformed, word.span,
-                    "expected the types " + types_of(*entry.form) +
+                    "expected the types " + expected +
                         ", or others in their places, with ',' between and '->' before those of results");
     };
     const bool has_results = std::any_of(entry.operands.begin(), entry.operands.end(),
@@ -359,12 +340,9 @@ Expected<TypeId> SetBuilder::operand_type(const Word& word, const isa::OperandSp
         std::vector<std::string_view> names;
         for (TypeId t = 0; t < first_user_type + data_->user_types.size(); ++t)
             names.push_back(data_->type_name(t));
-        return fail(Errc::type_unknown, word.span, quoted(word.text) + nearest_text(word.text, names));
+        return fail(Errc::type_unknown, word.span, quoted(word.text) + did_you_mean(word.text, names));
     }
-    const TypeId base =
-        type < first_user_type
-            ? type
-            : type_id(data_->user_types[static_cast<std::size_t>(type - first_user_type)].base);
+    const TypeId base = data_->base_of(type);
     if (fits(base, spec)) return type;
     return fail(Errc::set_type_mismatch, word.span,
                 "values of " + quoted(word.text) +

@@ -9,8 +9,7 @@
 
 #include "stub/set/builder.hpp"
 #include "stub/set/data.hpp"
-#include "stub/set/embedded.hpp"
-#include "stub/set/types.hpp"
+#include "stub/set/names.hpp"
 
 namespace ptxgraft::stack {
 namespace {
@@ -35,20 +34,6 @@ Cache& cache() {
     return all;
 }
 
-// The types of an entry's operands as its line gives them: `philox, u32 -> philox`.
-std::string types_text(const InstructionSet& set, const Entry& entry) {
-    std::string inputs, outputs;
-    const isa::OperandSpec* before = nullptr;
-    for (const EntryOperand& o : entry.operands) {
-        const bool is_same_vector = o.spec == before;
-        before = o.spec;
-        if (o.is_immediate || is_same_vector) continue;
-        std::string& list = o.is_output ? outputs : inputs;
-        list.append(list.empty() ? "" : ", ").append(set.type_name(o.type));
-    }
-    return (inputs.empty() ? "" : inputs + " ") + "->" + (outputs.empty() ? "" : " " + outputs);
-}
-
 void add_line(std::string& text, const InstructionSet& set, const Entry& entry) {
     const std::string& of = entry.form == nullptr ? entry.special : entry.form->name;
     if (entry.name != of) text.append(entry.name).append(" = ");
@@ -56,7 +41,7 @@ void add_line(std::string& text, const InstructionSet& set, const Entry& entry) 
     const bool is_plain =
         std::all_of(entry.operands.begin(), entry.operands.end(),
                     [](const EntryOperand& o) { return o.is_immediate || o.type == default_type(*o.spec); });
-    if (!is_plain) text.append(" ").append(types_text(set, entry));
+    if (!is_plain) text.append(" ").append(types_text(SetData::of(set), entry));
     if (entry.weight != 1) {
         char number[32];
         text.append(" weight ")
@@ -91,6 +76,19 @@ TypeId InstructionSet::Data::find_type(std::string_view name) const {
     for (std::size_t i = 0; i < user_types.size(); ++i)
         if (user_types[i].name == name) return static_cast<TypeId>(first_user_type + i);
     return builtin_type(name);
+}
+
+std::string types_text(const InstructionSet::Data& set, const Entry& entry) {
+    std::string inputs, outputs;
+    const isa::OperandSpec* before = nullptr;
+    for (const EntryOperand& o : entry.operands) {
+        const bool is_same_vector = o.spec == before;
+        before = o.spec;
+        if (o.is_immediate || is_same_vector) continue;
+        std::string& list = o.is_output ? outputs : inputs;
+        list.append(list.empty() ? "" : ", ").append(set.type_name(o.type));
+    }
+    return (inputs.empty() ? "" : inputs + " ") + "->" + (outputs.empty() ? "" : " " + outputs);
 }
 
 std::string InstructionSet::text() const {

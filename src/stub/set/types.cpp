@@ -1,6 +1,6 @@
 // The types of the operands of forms, as types of stacks.
 
-#include "stub/set/types.hpp"
+#include "stub/set/names.hpp"
 
 #include "isa/operands.hpp"
 #include "syntax/types.hpp"

@@ -25,13 +25,63 @@ std::uint64_t times_saturated(std::uint64_t a, std::uint64_t b) {
     return a == 0 || b == 0 ? 0 : a > enough / b ? enough : a * b;
 }
 
-void form(Bound& b, const EntryCode& e, std::uint64_t name) {
+// Nodes, and bytes of text where a name has `name` bytes.
+struct Cost {
+    std::uint64_t nodes, text;
+};
+Cost cost_of(const EntryCode& e, std::uint64_t name) {
     const std::uint64_t outputs = std::max<std::uint64_t>(e.outputs, 1), copies = e.is_plain ? 0 : e.inputs;
-    b.nodes += outputs + copies;  // an input may be copied to a register of its exact type
-    b.pushes += outputs, b.writes += outputs;
-    b.extra += e.is_inline || e.is_special ? 0u : 1u + e.inputs;
-    b.text += e.text_bound + (outputs + e.inputs + 1) * name + copies * (move_text + 2 * name) +
-              (e.is_inline ? 0 : outputs * (move_text + name));
+    const std::uint64_t extra = e.is_inline || e.is_special ? 0u : 1u + e.inputs;
+    // an input may be copied to a register of its exact type
+    return {std::max(outputs + copies, extra), e.text_bound + (outputs + e.inputs + 1) * name +
+                                                   copies * (move_text + 2 * name) +
+                                                   (e.is_inline ? 0 : outputs * (move_text + name))};
+}
+
+// What an instruction costs, in one word, so that a block of instructions is one sum: bytes of text, names,
+// and nodes.
+constexpr std::uint64_t most_text = 0x3FFF, most_names = 0x3FF, most_new_nodes = 0x1FF;
+constexpr std::uint32_t names_at = 24, nodes_at = 44;
+constexpr std::size_t block_size = 1024;       // instructions at most: their sum does not run over
+constexpr std::uint64_t is_hard = 1ull << 63;  // it costs more, or stands around others
+constexpr std::uint64_t packed(std::uint64_t text, std::uint64_t names, std::uint64_t nodes) {
+    if (text > most_text || names > most_names || nodes > most_new_nodes) return is_hard;
+    return text | names << names_at | nodes << nodes_at;
+}
+static_assert(most_text * block_size < 1u << names_at &&
+              (most_names * block_size) >> (nodes_at - names_at) == 0 &&
+              (most_new_nodes * block_size) >> (63 - nodes_at) == 0);
+
+constexpr std::array<std::uint64_t, 256> opcode_costs = [] {
+    std::array<std::uint64_t, 256> all{};
+    for (const Opcode o : {Opcode::constant, Opcode::pooled, Opcode::cast})
+        all[static_cast<std::size_t>(o)] = packed(move_text, 2, 1);
+    for (const Opcode o :
+         {Opcode::input, Opcode::dup, Opcode::over, Opcode::yank_dup, Opcode::load, Opcode::store})
+        all[static_cast<std::size_t>(o)] = packed(0, 0, 1);
+    for (const Opcode o : {Opcode::swap, Opcode::swap_with, Opcode::rotate, Opcode::replace, Opcode::assign})
+        all[static_cast<std::size_t>(o)] = packed(0, 0, 3);  // places that change
+    for (const Opcode o : {Opcode::call, Opcode::repeat, Opcode::if_, Opcode::else_, Opcode::end})
+        all[static_cast<std::size_t>(o)] = is_hard;
+    return all;
+}();
+
+// Found without a branch on what the instruction is.
+std::uint64_t packed_cost(const Instruction& i, const std::uint64_t* costs, std::size_t entries) {
+    const std::uint64_t of_form = 0 - static_cast<std::uint64_t>(i.opcode == Opcode::form);
+    return opcode_costs[static_cast<std::size_t>(i.opcode)] +
+           (costs[std::min<std::size_t>(i.index, entries)] & of_form);
+}
+
+void add(Bound& bound, const Cost& cost) {
+    bound.nodes += cost.nodes;
+    bound.values += cost.nodes;
+    bound.text += cost.text;
+}
+// A cost, or the sum of a block.
+void add(Bound& bound, std::uint64_t costs, std::uint64_t name) {
+    const std::uint64_t names = costs >> names_at & ((1u << (nodes_at - names_at)) - 1);
+    add(bound, {costs >> nodes_at, (costs & ((1u << names_at) - 1)) + names * name});
 }
 
 // Room for objects that are set before they are read: most programs need none of them, and making all would
@@ -98,35 +148,13 @@ class Counter {
     void plain(const Instruction& i) {
         Bound& b = now();
         ++b.steps;
-        switch (i.opcode) {
-            case Opcode::form:
-                if (i.index < code_.entries.size()) form(b, code_.entries[i.index], name_);
-                return;
-            case Opcode::input: return value(b, 0);
-            case Opcode::constant:
-            case Opcode::pooled:
-            case Opcode::cast: return value(b, move_text + 2 * name_);
-            case Opcode::dup:
-            case Opcode::over:
-            case Opcode::yank_dup:
-            case Opcode::load: ++b.pushes, ++b.writes; return;
-            case Opcode::swap:
-            case Opcode::swap_with:
-            case Opcode::rotate:
-            case Opcode::replace:
-            case Opcode::assign: b.writes += 3; return;
-            case Opcode::reverse: ++b.reverses; return;
-            case Opcode::store: ++b.cells, ++b.writes; return;
-            case Opcode::call:
-                if (i.index < routines_.size()) b.add(routines_[i.index], 1);
-                return;
-            default: return;
-        }
-    }
-
-    static void value(Bound& b, std::uint64_t text) {
-        ++b.nodes, ++b.pushes, ++b.writes;
-        b.text += text;
+        if (i.opcode == Opcode::reverse) ++b.reverses;
+        if (i.opcode == Opcode::call && i.index < routines_.size()) b.add(routines_[i.index], 1);
+        const std::uint64_t cost = packed_cost(i, code_.costs.data(), code_.entries.size());
+        if (cost != is_hard)
+            add(b, cost, name_);
+        else if (i.opcode == Opcode::form)
+            add(b, cost_of(code_.entries[i.index], name_));
     }
 
     // What more brackets stand around than a program may have inside each other is never executed.
@@ -160,10 +188,10 @@ class Counter {
     // Each place that an arm changed may need a select, and a pred or two for the guard.
     void merge(Bound& b) const {
         ++b.if_depth;
-        b.merges += b.writes + 4;
+        b.merges += b.values + 4;
         b.whole_merges += b.reverses;
-        b.nodes += 2 * (b.writes + 4);
-        b.text += (b.writes + 4) * (select_text + select_names * name_);
+        b.nodes += 2 * (b.values + 4);
+        b.text += (b.values + 4) * (select_text + select_names * name_);
     }
 
     const SetCode& code_;
@@ -174,56 +202,22 @@ class Counter {
     std::uint32_t open_ = 0, too_deep_ = 0;
 };
 
-// What an instruction costs, in one word, so that a block of instructions is one sum: bytes of text, names,
-// and nodes (which stand for pushes and places of `extra` too).
-constexpr std::uint64_t most_text = 0x3FFF, most_names = 0x3FF, most_new_nodes = 0x1FF;
-constexpr std::uint32_t names_at = 24, nodes_at = 44;
-constexpr std::size_t block_size = 1024;       // instructions at most: their sum does not run over
-constexpr std::uint64_t is_hard = 1ull << 63;  // it costs more, or stands around others
-constexpr std::uint64_t cost_of(std::uint64_t text, std::uint64_t names, std::uint64_t nodes) {
-    if (text > most_text || names > most_names || nodes > most_new_nodes) return is_hard;
-    return text | names << names_at | nodes << nodes_at;
-}
-static_assert(most_text * block_size < 1u << names_at &&
-              (most_names * block_size) >> (nodes_at - names_at) == 0 &&
-              (most_new_nodes * block_size) >> (63 - nodes_at) == 0);
-
-constexpr std::array<std::uint64_t, 256> opcode_costs = [] {
-    std::array<std::uint64_t, 256> all{};
-    for (const Opcode o : {Opcode::constant, Opcode::pooled, Opcode::cast})
-        all[static_cast<std::size_t>(o)] = cost_of(move_text, 2, 1);
-    for (const Opcode o :
-         {Opcode::input, Opcode::dup, Opcode::over, Opcode::yank_dup, Opcode::load, Opcode::store})
-        all[static_cast<std::size_t>(o)] = cost_of(0, 0, 1);
-    for (const Opcode o : {Opcode::call, Opcode::repeat, Opcode::if_, Opcode::else_, Opcode::end})
-        all[static_cast<std::size_t>(o)] = is_hard;
-    return all;
-}();
-
 // Programs without brackets and routines, without a branch on what their instructions are.
 bool count_straight(ProgramView program, const Machine::Data& machine, Bound& bound) {
     const std::uint64_t* const costs = machine.code->costs.data();
     const std::size_t entries = machine.code->entries.size();
-    std::uint64_t text = 0, names = 0, nodes = 0;
     for (std::size_t begin = 0; begin < program.code.size(); begin += block_size) {
         std::uint64_t sum = 0, all = 0;
         for (const Instruction& i :
              program.code.subspan(begin, std::min(block_size, program.code.size() - begin))) {
-            const std::uint64_t of_form = 0 - static_cast<std::uint64_t>(i.opcode == Opcode::form);
-            const std::uint64_t cost = opcode_costs[static_cast<std::size_t>(i.opcode)] +
-                                       (costs[std::min<std::size_t>(i.index, entries)] & of_form);
+            const std::uint64_t cost = packed_cost(i, costs, entries);
             all |= cost;
             sum += cost & ~is_hard;
         }
         if ((all & is_hard) != 0) return false;
-        text += sum & ((1u << names_at) - 1);
-        names += sum >> names_at & ((1u << (nodes_at - names_at)) - 1);
-        nodes += sum >> nodes_at;
+        add(bound, sum, machine.longest_name + 2);
     }
-    bound.steps = bound.cells = program.code.size();
-    bound.nodes = bound.pushes = nodes;
-    bound.extra = nodes;
-    bound.text = text + names * (machine.longest_name + 2);
+    bound.steps = program.code.size();
     return true;
 }
 
@@ -234,12 +228,11 @@ void count_all(ProgramView program, const Machine::Data& machine, Bound& total) 
         const Routine& routine = program.routines[r];
         Bound& b = routines.set(r, Counter(machine, {routines.data(), r}).count(routine.code));
         b.nodes += routine.results.size();  // those that it does not make become zero
-        b.pushes += routine.results.size() + routine.arguments.size();
-        b.writes += routine.results.size();
+        b.values += routine.results.size() + routine.arguments.size();
         b.text += routine.results.size() * (move_text + machine.longest_name);
     }
     total = Counter(machine, {routines.data(), count}).count(program.code);
-    const std::uint64_t whole = times_saturated(total.whole_merges, total.pushes + machine.slots.size());
+    const std::uint64_t whole = times_saturated(total.whole_merges, total.values + machine.slots.size());
     total.merges = saturated(total.merges + whole);
     total.nodes = saturated(total.nodes + 2 * whole);
     total.text = saturated(total.text +
@@ -254,10 +247,7 @@ void Bound::add(const Bound& other, std::uint64_t times) {
     };
     more(steps, other.steps);
     more(nodes, other.nodes);
-    more(extra, other.extra);
-    more(pushes, other.pushes);
-    more(cells, other.cells);
-    more(writes, other.writes);
+    more(values, other.values);
     more(reverses, other.reverses);
     more(merges, other.merges);
     more(whole_merges, other.whole_merges);
@@ -268,12 +258,8 @@ void Bound::add(const Bound& other, std::uint64_t times) {
 
 void add_cost(SetCode& code, const EntryCode& e) {
     if (code.costs.empty()) code.costs.push_back(0);
-    constexpr std::uint64_t no_name = 0, one_name = 1;
-    Bound without, with;
-    form(without, e, no_name);
-    form(with, e, one_name);
-    code.costs.back() =
-        cost_of(without.text, with.text - without.text, std::max(without.nodes, without.extra));
+    const Cost without = cost_of(e, 0), with = cost_of(e, 1);
+    code.costs.back() = packed(without.text, with.text - without.text, with.nodes);
     code.costs.push_back(0);
 }
 
@@ -293,13 +279,11 @@ bool passes(const Bound& bound, const Limits& limits) {
 std::size_t bytes_of(const Bound& bound, ProgramView program, const Machine::Data& machine,
                      const CompileOptions& options) {
     const std::uint64_t slots = machine.slots.size(), types = machine.code->type_count;
-    const std::uint64_t state = bound.pushes + types + 2 * bound.cells + slots + 8;
     std::uint64_t bytes = Arena::bytes<Node>(bound.nodes + 1) + Arena::bytes<Name>(bound.nodes + 1) +
                           Arena::bytes<const Name*>(bound.nodes + 1) + Arena::bytes<NodeId>(bound.nodes + 1) +
-                          Arena::bytes<std::uint32_t>(bound.extra + 1);
-    bytes += Arena::bytes<NodeId>(types * bound.pushes);
-    bytes += Arena::bytes<Cell>(bound.cells + 1) +
-             Arena::bytes<std::uint32_t>(saved_per_if * bound.if_depth * state + 1);
+                          Arena::bytes<std::uint32_t>(bound.values + 1);
+    bytes += Arena::bytes<NodeId>(types * bound.values);
+    bytes += Arena::bytes<Cell>(bound.values + 1) + Arena::bytes<std::uint32_t>(saved_words(bound, machine));
     bytes += Arena::bytes<NodeId>(slots + 1) + Arena::bytes<Assignment>(slots + 1) +
              Arena::bytes<SlotMove>(slots + 1) + Arena::bytes<std::uint32_t>(slots + 1);
     if (bound.has_brackets) bytes += match_bytes(program);
@@ -312,13 +296,6 @@ std::size_t bytes_of(const Bound& bound, ProgramView program, const Machine::Dat
     if (may_eliminate_dead_code(program, machine, options))
         bytes = std::max<std::uint64_t>(bytes, live_code_bytes(size, machine));
     return bytes;
-}
-
-std::size_t arena_bound(ProgramView program, const Machine& machine, const CompileOptions& options) {
-    const Machine::Data& data = MachineData::of(machine);
-    const Bound bound = bound_of(program, data);
-    if (passes(bound, options.limits)) return 64;  // compile says so and needs no more
-    return bytes_of(bound, program, data, options);
 }
 
 }  // namespace ptxgraft::stack

@@ -14,8 +14,9 @@ inline constexpr std::uint32_t max_depth = 256, max_routines = 256, max_repeats 
 /// Counts of what executing a program makes at most. Where `steps` passes the limit the others mean nothing.
 struct Bound {
     std::uint64_t steps = 0;
-    std::uint64_t nodes = 0, extra = 0, pushes = 0, cells = 0;
-    std::uint64_t writes = 0;        ///< places of stacks, cells and assignments that change
+    std::uint64_t nodes = 0;
+    /// pushes, changes of stacks, cells and assignments, places of `extra`: of each no more
+    std::uint64_t values = 0;
     std::uint64_t reverses = 0;      ///< instructions that change whole stacks
     std::uint64_t merges = 0;        ///< places that an `if` may have to select
     std::uint64_t whole_merges = 0;  ///< `if`s around a reverse

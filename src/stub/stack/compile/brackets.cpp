@@ -4,9 +4,8 @@
 
 namespace ptxgraft::stack {
 
-// For a `repeat` its `end`; for an `if` its `else` or `end`, for an `else` its `end`. Brackets without a
-// partner match nothing. Open brackets are linked through their own places until they are closed.
-void Runner::match_brackets(std::span<const Instruction> code, std::uint32_t* matches) const {
+// Open brackets are linked through their own places until they are closed.
+void match_brackets(std::span<const Instruction> code, std::uint32_t* matches) {
     std::uint32_t open = no_match;
     for (std::uint32_t at = 0; at < code.size(); ++at) {
         switch (code[at].opcode) {

@@ -5,7 +5,6 @@
 #include "stub/builder.hpp"
 #include "stub/stack/compile/run.hpp"
 #include "stub/stack/machines.hpp"
-#include "stub/stack/text/file.hpp"
 #include "stub/stack/text/text.hpp"
 
 namespace ptxgraft::stack {

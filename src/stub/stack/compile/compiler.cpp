@@ -36,18 +36,19 @@ Expected<Compiled> compile_in(ProgramView program, const Machine::Data& machine,
     return result;
 }
 
-// By way of a graph. `room` gives so many bytes, or none.
-template <class Room>
-Expected<Compiled> compile_with_graph(ProgramView program, const Machine::Data& machine,
-                                      const CompileOptions& options, Room room) {
+// What a compile by way of a graph takes.
+struct Needs {
+    Bound bound;
+    std::size_t bytes;
+};
+Expected<Needs> needs_of(ProgramView program, const Machine::Data& machine, const CompileOptions& options) {
     const Bound bound = bound_of(program, machine);
     if (passes(bound, options.limits)) return too_much(bound, options.limits);
-    const std::size_t needed = bytes_of(bound, program, machine, options);
-    const std::span<std::byte> memory = room(needed);
-    if (memory.empty())
-        return fail(Errc::stack_limit_exceeded, "the program may need " + std::to_string(needed) +
-                                                    " bytes of memory, which are not there");
-    return compile_in(program, machine, bound, memory, options);
+    return Needs{bound, bytes_of(bound, program, machine, options)};
+}
+tl::unexpected<Error> too_small(const Needs& needs, std::span<std::byte> arena) {
+    return fail(Errc::arena_too_small, std::to_string(needs.bytes) + " bytes are enough, but it has " +
+                                           std::to_string(arena.size()));
 }
 
 // Without a graph, where the program allows it.
@@ -79,24 +80,26 @@ bool compile_fast(ProgramView program, const Machine::Data& machine, const Compi
 Expected<Compiled> compile(ProgramView program, const Machine& machine, std::span<std::byte> arena,
                            const CompileOptions& options) {
     const Machine::Data& data = MachineData::of(machine);
-    const Bound bound = bound_of(program, data);
-    if (passes(bound, options.limits)) return too_much(bound, options.limits);
-    const std::size_t needed = bytes_of(bound, program, data, options);
-    if (arena.size() < needed)
-        return fail(Errc::arena_too_small,
-                    std::to_string(needed) + " bytes are enough, but it has " + std::to_string(arena.size()));
+    const auto needs = TRY(needs_of(program, data, options));
+    if (arena.size() < needs.bytes) return too_small(needs, arena);
     Compiled result;
     if (compile_fast(
             program, data, options, [arena](std::size_t) { return arena; }, result))
         return result;
-    return compile_in(program, data, bound, arena, options);
+    return compile_in(program, data, needs.bound, arena, options);
 }
 
 Expected<Compiled> compile_by_graph(ProgramView program, const Machine& machine, std::span<std::byte> arena,
                                     const CompileOptions& options) {
-    return compile_with_graph(program, MachineData::of(machine), options, [arena](std::size_t needed) {
-        return needed <= arena.size() ? arena : std::span<std::byte>();
-    });
+    const Machine::Data& data = MachineData::of(machine);
+    const auto needs = TRY(needs_of(program, data, options));
+    if (arena.size() < needs.bytes) return too_small(needs, arena);
+    return compile_in(program, data, needs.bound, arena, options);
+}
+
+std::size_t arena_bound(ProgramView program, const Machine& machine, const CompileOptions& options) {
+    const auto needs = needs_of(program, MachineData::of(machine), options);
+    return needs ? needs->bytes : 64;  // compile says what is wrong and needs no more
 }
 
 // Empty where there is not so much.
@@ -116,18 +119,21 @@ Expected<Compiled> Compiler::compile(ProgramView program, const Machine& machine
     const Machine::Data& data = MachineData::of(machine);
     Expected<Compiled> result(tl::in_place);
     const auto any_room = [this](std::size_t bytes) { return room(bytes); };
-    if (!compile_fast(program, data, options, any_room, *result))
-        result = compile_with_graph(program, data, options, any_room);
-    return result;
+    if (compile_fast(program, data, options, any_room, *result)) return result;
+    const auto needs = TRY(needs_of(program, data, options));
+    const std::span<std::byte> memory = room(needs.bytes);
+    if (memory.empty())
+        return fail(Errc::stack_limit_exceeded, "the program may need " + std::to_string(needs.bytes) +
+                                                    " bytes of memory, which are not there");
+    return compile_in(program, data, needs.bound, memory, options);
 }
 
 Expected<Graph> make_graph(ProgramView program, const Machine& machine, std::span<std::byte> memory,
                            const CompileOptions& options) {
     const Machine::Data& data = MachineData::of(machine);
-    const Bound bound = bound_of(program, data);
-    if (passes(bound, options.limits)) return too_much(bound, options.limits);
+    const auto needs = TRY(needs_of(program, data, options));
     Arena arena(memory);
-    auto flow = TRY(run(program, data, bound, options, arena));
+    auto flow = TRY(run(program, data, needs.bound, options, arena));
     return flow.graph;
 }
 

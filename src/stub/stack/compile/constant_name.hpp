@@ -5,27 +5,11 @@
 #include <cstdint>
 #include <cstring>
 
+#include "stub/number.hpp"
 #include "stub/stack/compile/machine.hpp"
 #include "stub/stack/compile/writer.hpp"
 
 namespace ptxgraft::stack {
-
-// What a payload of 32 bits is as a constant of a type.
-inline std::uint64_t widened(TypeId base, std::uint32_t payload) {
-    switch (static_cast<Type>(base)) {
-        case Type::pred: return payload & 1;
-        case Type::b16:
-        case Type::u16:
-        case Type::s16:
-        case Type::f16:
-        case Type::bf16: return payload & 0xFFFF;
-        case Type::s64:
-            return static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(payload)));
-        case Type::f64:
-            return std::bit_cast<std::uint64_t>(static_cast<double>(std::bit_cast<float>(payload)));
-        default: return payload;
-    }
-}
 
 // What of bits a type has.
 inline std::uint64_t narrowed(TypeId base, std::uint64_t bits) {

@@ -143,13 +143,11 @@ template <bool has_one_stack> bool DeadCode::place_all() {
 
 // An assignment stands in the place of its slot; the last one counts.
 bool DeadCode::assign(std::uint32_t at) {
-    const Instruction& i = code_[at];
-    if (i.opcode != Opcode::assign || i.index >= machine_.operands.size()) return false;
-    const OperandCode& operand = machine_.operands[i.index];
-    if (i.payload >= operand.count) return false;
-    const std::uint32_t slot = operand.first + i.payload;
-    PlaceStack& stack = stacks_[operand.type];
-    if (machine_.slots[slot].direction == Direction::in || stack.top == stack.bottom) return false;
+    const std::uint32_t slot =
+        code_[at].opcode == Opcode::assign ? machine_.assigned_slot(code_[at]) : no_slot;
+    if (slot == no_slot) return false;
+    PlaceStack& stack = stacks_[machine_.slots[slot].type];
+    if (stack.top == stack.bottom) return false;
     wanted_ += received_[slot] == 0;
     received_[slot] = --stack.top;
     steps_[at] = {first_slot_place + slot, 0};

@@ -202,18 +202,13 @@ class Diagnosis {
     [[nodiscard]] Error bracket() const {
         if (i_.opcode == Opcode::if_ && depth(type_id(Type::pred)) == 0)
             return missing("if", type_id(Type::pred), 1);
-        const std::string_view word = i_.opcode == Opcode::if_      ? "if"
-                                      : i_.opcode == Opcode::repeat ? "repeat"
-                                      : i_.opcode == Opcode::else_  ? "else"
-                                                                    : "end";
-        return make(Errc::stack_bracket_wrong, fmt::format("this {} has no partner", word));
+        return make(Errc::stack_bracket_wrong,
+                    fmt::format("this {} has no partner", bracket_name(i_.opcode)));
     }
 
     [[nodiscard]] Error stack_word() const {
-        const auto words = stack_words();
-        const auto word = std::find_if(words.begin(), words.end(),
-                                       [&](const StackWord& w) { return w.opcode == i_.opcode; });
-        if (word == words.end()) return bad(fmt::format("{} is no opcode", static_cast<unsigned>(i_.opcode)));
+        const StackWord* const word = find_stack_word(&StackWord::opcode, i_.opcode);
+        if (word == nullptr) return bad(fmt::format("{} is no opcode", static_cast<unsigned>(i_.opcode)));
         if (!is_type(i_.type)) return no_type(i_.type);
         const std::string written = fmt::format("{}.{}{}", word->word, type_name(i_.type),
                                                 word->has_number ? fmt::format(" {}", i_.payload) : "");

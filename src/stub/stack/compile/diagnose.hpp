@@ -17,7 +17,6 @@ struct Situation {
     std::span<const Routine> routines;            ///< those that it may call
     std::array<std::uint32_t, max_types> depths;  ///< values on each stack
     bool is_program;                              ///< not in a routine
-    bool is_assigned;                             ///< of an assignment: its operand has a value already
 };
 
 /// Why instruction `i`, at place `at` of the program, is wrong.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <initializer_list>
 
 #include "stub/stack/compile/constant_name.hpp"
 #include "stub/stack/compile/registers.hpp"
@@ -38,7 +39,6 @@ class Emitter {
     Writer operands(Writer out, NodeId id, const EntryCode& e);
     Writer special(Writer out, NodeId id);
     Writer constant(Writer out, NodeId id);
-    Writer cast(Writer out, NodeId id);
     Writer select(Writer out, NodeId id);
     Writer select_pred(Writer out, NodeId id);
     Writer select_in_parts(Writer out, NodeId id);
@@ -51,10 +51,16 @@ class Emitter {
     static Writer name(Writer out, const Name& n) { return write_name(out, n); }
     Writer long_name(Writer out, NodeId id);
     Writer literal(Writer out, const Node& n);
-    Writer op(Writer out, std::string_view text) {
+    Writer op(Writer out, std::string_view opcode) {
         ++instructions;
-        out.text(text);
-        return out;
+        return write_opcode(out, opcode);
+    }
+    // `op d, a, b;`
+    Writer whole(Writer out, std::string_view opcode, NodeId id, std::initializer_list<NodeId> arguments,
+                 bool as_literals = false) {
+        out = destination(op(out, opcode), id);
+        for (const NodeId argument : arguments) out = value(comma(out), argument, as_literals);
+        return end(out);
     }
     static Writer comma(Writer out) {
         out.text(", ");
@@ -70,13 +76,7 @@ class Emitter {
         out.text(machine_.slots[s].name);
         return out;
     }
-    Writer move_of(Writer out, RegisterClass c) {
-        out.text("\t");
-        out.text(class_infos[index_of(c)].move);
-        out.text(" ");
-        ++instructions;
-        return out;
-    }
+    Writer move_of(Writer out, RegisterClass c) { return op(out, info_of(c).move); }
     std::uint32_t sort_moves();
     Writer operand_moves(Writer out, std::uint32_t waiting);
     Writer open_cycle(Writer out, std::uint32_t s);
@@ -120,9 +120,8 @@ Writer Emitter::long_name(Writer out, NodeId id) {
 
 // 64 bits that are not small.
 Writer Emitter::literal(Writer out, const Node& n) {
-    const std::uint64_t bits = n.args[0] | static_cast<std::uint64_t>(n.args[1]) << 32;
-    out.text(code_.classes[n.type] == RegisterClass::e ? "0d" : "0x");
-    out.hexadecimal(bits);
+    out.text(class_of(n) == RegisterClass::e ? "0d" : "0x");
+    out.hexadecimal(n.bits());
     return out;
 }
 
@@ -144,10 +143,9 @@ Writer Emitter::plain(Writer out, NodeId id, const EntryCode& e) {
     out.text(e.text_length != 0 ? std::string_view(e.text, e.text_length) : e.long_text);
     out = value(out, id, false);
     for (std::uint32_t k = 0; k < e.inputs; ++k) {
-        const bool as_literal =
-            (e.ranged >> k & 1) == 0
-                ? (e.literals >> k & 1) != 0
-                : takes_literal(code_.inputs[code_.input_bases[e.at] + k], nodes_[n.args[k]]);
+        const bool as_literal = (e.ranged >> k & 1) == 0
+                                    ? (e.literals >> k & 1) != 0
+                                    : takes_literal(code_.inputs_of(e)[k], nodes_[n.args[k]]);
         out = value(comma(out), n.args[k], as_literal);
     }
     return end(out);
@@ -184,7 +182,7 @@ Writer Emitter::zeros(Writer out, NodeId id, const EntryCode& e) {
 Writer Emitter::operands(Writer out, NodeId id, const EntryCode& e) {
     const Node& n = nodes_[id];
     const std::uint32_t* argument = e.is_inline ? n.args : flow_.graph.extra.data() + n.args[0] + 1;
-    const InputCode* input = code_.inputs.data() + code_.input_bases[e.at];
+    const InputCode* input = code_.inputs_of(e).data();
     NodeId result = id;
     bool is_first = true;
     for (const isa::OperandSpec& spec : e.entry->form->operands) {
@@ -214,12 +212,7 @@ Writer Emitter::operands(Writer out, NodeId id, const EntryCode& e) {
 }
 
 Writer Emitter::special(Writer out, NodeId id) {
-    const RegisterClass c = class_of(nodes_[id]);
-    out = op(out, c == RegisterClass::r   ? "\tmov.u32 "
-                  : c == RegisterClass::d ? "\tmov.u64 "
-                  : c == RegisterClass::p ? "\tmov.pred "
-                                          : "\tmov.u16 ");
-    out = comma(destination(out, id));
+    out = comma(destination(op(out, info_of(class_of(nodes_[id])).move_special), id));
     out.text(entries_[nodes_[id].entry].entry->special);
     return end(out);
 }
@@ -234,44 +227,25 @@ Writer Emitter::constant(Writer out, NodeId id) {
     return end(value(out, id, true));
 }
 
-Writer Emitter::cast(Writer out, NodeId id) {
-    const RegisterClass c = class_of(nodes_[id]);
-    constexpr std::string_view moves[class_count] = {"\tmov.pred ", "",           "\tmov.b16 ",
-                                                     "\tmov.b32 ",  "\tmov.b64 ", "\tmov.b128 ",
-                                                     "\tmov.b32 ",  "\tmov.b64 "};
-    out = comma(destination(op(out, moves[index_of(c)]), id));
-    return end(value(out, nodes_[id].args[0], false));
-}
-
 Writer Emitter::select(Writer out, NodeId id) {
     const Node& n = nodes_[id];
-    switch (class_of(n)) {
-        case RegisterClass::p: return select_pred(out, id);
-        case RegisterClass::b:
-        case RegisterClass::q: return select_in_parts(out, id);
-        case RegisterClass::h: out = op(out, "\tselp.b16 "); break;
-        case RegisterClass::r: out = op(out, "\tselp.b32 "); break;
-        case RegisterClass::d: out = op(out, "\tselp.b64 "); break;
-        case RegisterClass::f: out = op(out, "\tselp.f32 "); break;
-        case RegisterClass::e: out = op(out, "\tselp.f64 "); break;
-    }
-    out = comma(destination(out, id));
-    out = comma(value(out, n.args[1], true));
-    out = comma(value(out, n.args[2], true));
-    return end(value(out, n.args[0], false));
+    const std::string_view opcode = info_of(class_of(n)).select;
+    if (opcode.empty())
+        return class_of(n) == RegisterClass::p ? select_pred(out, id) : select_in_parts(out, id);
+    return whole(out, opcode, id, {n.args[1], n.args[2], n.args[0]}, true);
 }
 
 // p ? a : b of preds: (a and p) or (b and not p)
 Writer Emitter::select_pred(Writer out, NodeId id) {
     const Node& n = nodes_[id];
     const Name first = registers_.next(RegisterClass::p), second = registers_.next(RegisterClass::p);
-    out = comma(name(op(out, "\tand.pred "), first));
+    out = comma(name(op(out, "and.pred"), first));
     out = end(value(comma(value(out, n.args[1], false)), n.args[0], false));
-    out = comma(name(op(out, "\tnot.pred "), second));
+    out = comma(name(op(out, "not.pred"), second));
     out = end(value(out, n.args[0], false));
-    out = comma(name(comma(name(op(out, "\tand.pred "), second)), second));
+    out = comma(name(comma(name(op(out, "and.pred"), second)), second));
     out = end(value(out, n.args[2], false));
-    out = comma(destination(op(out, "\tor.pred "), id));
+    out = comma(destination(op(out, "or.pred"), id));
     return end(name(comma(name(out, first)), second));
 }
 
@@ -289,16 +263,16 @@ Writer Emitter::select_in_parts(Writer out, NodeId id) {
         return w;
     };
     for (std::size_t k = 0; k < 2; ++k) {
-        out = op(out, is_byte ? "\tcvt.u32.u8 " : "\tmov.b128 ");
+        out = op(out, is_byte ? "cvt.u32.u8" : "mov.b128");
         out = comma(is_byte ? name(out, parts[k]) : pair(out, parts[2 * k], parts[2 * k + 1]));
         out = end(value(out, n.args[1 + k], false));
     }
     for (std::size_t k = 0; k < (is_byte ? 1u : 2u); ++k) {
-        out = comma(name(op(out, is_byte ? "\tselp.b32 " : "\tselp.b64 "), parts[k]));
+        out = comma(name(op(out, is_byte ? "selp.b32" : "selp.b64"), parts[k]));
         out = comma(name(comma(name(out, parts[k])), parts[is_byte ? 1 : 2 + k]));
         out = end(value(out, n.args[0], false));
     }
-    out = comma(destination(op(out, is_byte ? "\tcvt.u8.u32 " : "\tmov.b128 "), id));
+    out = comma(destination(op(out, is_byte ? "cvt.u8.u32" : "mov.b128"), id));
     return end(is_byte ? name(out, parts[0]) : pair(out, parts[0], parts[1]));
 }
 
@@ -314,14 +288,10 @@ Writer Emitter::node(Writer out, NodeId id) {
         }
         case NodeKind::constant: return constant(out, id);
         case NodeKind::special: return special(out, id);
-        case NodeKind::cast: return cast(out, id);
+        case NodeKind::cast: return whole(out, info_of(class_of(n)).move_bits, id, {n.args[0]});
         case NodeKind::select: return select(out, id);
-        case NodeKind::not_:
-            out = comma(destination(op(out, "\tnot.pred "), id));
-            return end(value(out, n.args[0], false));
-        case NodeKind::and_:
-            out = comma(destination(op(out, "\tand.pred "), id));
-            return end(value(comma(value(out, n.args[0], false)), n.args[1], false));
+        case NodeKind::not_: return whole(out, "not.pred", id, {n.args[0]});
+        case NodeKind::and_: return whole(out, "and.pred", id, {n.args[0], n.args[1]});
         default: return out;  // inputs, and results, which stand with their form
     }
 }

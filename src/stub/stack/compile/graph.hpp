@@ -42,6 +42,9 @@ struct alignas(32) Node {
     std::uint32_t last_use;
     /// slot that it is computed into, or no_node; of a constant 0: it needs a register
     std::uint32_t target;
+
+    /// Of a constant.
+    [[nodiscard]] std::uint64_t bits() const { return args[0] | std::uint64_t{args[1]} << 32; }
 };
 
 /// The assignments of a program: what each slot receives, in order of the first assignment.

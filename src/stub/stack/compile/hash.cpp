@@ -51,8 +51,7 @@ class Hasher {
         };
         switch (n.kind) {
             case NodeKind::input: return mix(hash, n.args[0]);
-            case NodeKind::constant:
-                return mix(hash, n.args[0] | static_cast<std::uint64_t>(n.args[1]) << 32);
+            case NodeKind::constant: return mix(hash, n.bits());
             case NodeKind::form: return form(n, hash);
             case NodeKind::result: return mix(mix(hash, hashes_[n.args[0]]), n.args[1]);
             case NodeKind::special: return mix(hash, code_.entries[n.entry].hash);
@@ -68,7 +67,7 @@ class Hasher {
         const EntryCode& e = code_.entries[n.entry];
         hash = mix(hash, e.hash);
         const auto arguments = flow_.graph.arguments(n, e);
-        const InputCode* const inputs = code_.inputs.data() + code_.input_bases[e.at];
+        const auto inputs = code_.inputs_of(e);
         for (std::size_t k = 0; k < e.inputs; ++k)
             hash = mix(hash, inputs[k].is_immediate ? arguments[k] : hashes_[arguments[k]]);
         const NodeId guard = flow_.graph.guard(n, e);

@@ -116,8 +116,6 @@ struct EntryMaker {
         }
         e.is_inline = e.effects == 0 && e.inputs <= EntryCode::inline_inputs && e.outputs != 0;
         e.is_plain = is_simple && e.is_inline && e.outputs == 1;
-        e.is_uniform = e.is_plain && std::all_of(e.stacks.begin(), e.stacks.begin() + e.inputs,
-                                                 [&](TypeId t) { return t == e.type; });
         e.takes_literals = e.is_plain && e.ranged == 0 && e.literals == (1u << e.inputs) - 1;
         e.register_class = code.classes[e.type];
         for (std::size_t k = 0; k < EntryCode::inline_inputs; ++k)
@@ -144,7 +142,6 @@ struct EntryMaker {
             {stack, operand.is_immediate, is_exact(spec), takes_literal, 1, spec.low, spec.high, spec.step});
         if (!operand.is_immediate) bury(code.inputs.end() - e.inputs, code.inputs.end() - 1);
         if (i >= EntryCode::inline_inputs) return;
-        e.stacks[i] = stack;
         if (takes_literal) e.literals = static_cast<std::uint8_t>(e.literals | 1u << i);
         if (takes_literal && has_range(spec)) e.ranged = static_cast<std::uint8_t>(e.ranged | 1u << i);
     }
@@ -174,7 +171,7 @@ void lay_out_types(SetCode& code, const InstructionSet& set) {
     code.type_count = first_user_type + static_cast<std::uint32_t>(set.user_types().size());
     for (std::uint32_t t = 0; t < code.type_count; ++t) {
         const auto type = static_cast<TypeId>(t);
-        code.bases[t] = t < first_user_type ? type : type_id(set.user_types()[t - first_user_type].base);
+        code.bases[t] = SetData::of(set).base_of(type);
         code.classes[t] = class_of_builtin(code.bases[t]);
     }
 }
@@ -222,13 +219,6 @@ const SetCode& code_of(const InstructionSet& set) {
 
 namespace {
 
-// `op d, a, b, c;` at most, whose arguments may be literals.
-PlainCode plain_code_of(const EntryCode& e) {
-    const bool is_plain = e.is_uniform && e.takes_literals && e.text_length != 0 && e.inputs != 0 &&
-                          e.inputs <= most_plain_inputs;
-    return is_plain ? plain_code(e.type, e.inputs) : plain_never;
-}
-
 constexpr Shape never_shape = {
     {no_stack, no_stack}, {1, 0}, {no_stack, no_stack, no_stack, no_stack}, {}, 0, 0, 0, 0};
 
@@ -240,7 +230,7 @@ Shape shape_of_value(TypeId type) {
     return shape;
 }
 
-Shape shape_of_entry(const EntryCode& e, const InputCode* inputs) {
+Shape shape_of_entry(const EntryCode& e, std::span<const InputCode> inputs) {
     if (!e.is_inline || e.outputs != 1 || e.is_special) return never_shape;
     Shape shape = shape_of_value(e.type);
     shape.node = e.node;
@@ -258,6 +248,13 @@ Shape shape_of_entry(const EntryCode& e, const InputCode* inputs) {
         shape.depths[k] = static_cast<std::int8_t>(-inputs[k].depth);
     }
     return shape;
+}
+
+// `op d, a, b, c;` at most, on one stack, whose arguments may be literals.
+PlainCode plain_code_of(const EntryCode& e, const Shape& shape) {
+    const bool is_plain = e.takes_literals && shape.stacks[0] != no_stack && shape.stacks[1] == no_stack &&
+                          e.text_length != 0 && e.inputs != 0 && e.inputs <= most_plain_inputs;
+    return is_plain ? plain_code(e.type, e.inputs) : plain_never;
 }
 
 Present present_of(const EntryCode& e, PlainCode code, const Shape& shape) {
@@ -285,8 +282,8 @@ std::shared_ptr<const Availability> SetCode::available(const InstructionSet& set
         if (any_target ||
             (e.form == nullptr ? isa::is_special_available(e.special, options.ptx_version, options.target)
                                : isa::is_available(*e.form, options.ptx_version, options.target))) {
-            made->plain[i] = plain_code_of(entries[i]);
-            made->shapes[i] = shape_of_entry(entries[i], inputs.data() + input_bases[i]);
+            made->shapes[i] = shape_of_entry(entries[i], inputs_of(entries[i]));
+            made->plain[i] = plain_code_of(entries[i], made->shapes[i]);
             made->present[i] = present_of(entries[i], made->plain[i], made->shapes[i]);
         }
     }
@@ -383,7 +380,7 @@ void add_slots(Machine::Data& data, std::uint32_t index) {
         slot.direction = operand.direction;
         slot.declared = operand.type;
         if (operand.direction != Direction::in && is_integer(operand.type))
-            data.has_integers[static_cast<std::size_t>(slot.register_class)] = true;
+            data.has_integers[index_of(slot.register_class)] = true;
         slot.name =
             operand.count == 0 ? operand.register_name : operand.register_name + std::to_string(element);
         data.longest_name = std::max(data.longest_name, static_cast<std::uint32_t>(slot.name.size()));
@@ -405,33 +402,43 @@ void add_slots(Machine::Data& data, std::uint32_t index) {
                              data.slots[first].type});
 }
 
-// The tables of what the loop of run.cpp executes in one way: operands, then types, and of the set's entries
-// its own.
+// Tables of a machine by opcode: rows of its operands and of its types, which `own` receives, and of the
+// set's entries. `never` is behind the last of each.
+template <class Row, class OfOperand, class OfType>
+std::array<RowTable<Row>, plain_opcodes> lay_out(const Machine::Data& data, std::vector<Row>& own,
+                                                 std::span<const Row> entries, const Row& never,
+                                                 OfOperand of_operand, OfType of_type) {
+    const std::size_t operands = data.operands.size(), types = data.code->type_count;
+    for (const OperandCode& operand : data.operands)
+        own.push_back(operand.readable == 0 ? never : of_operand(operand));
+    own.push_back(never);
+    for (std::size_t t = 0; t < types; ++t) own.push_back(of_type(static_cast<TypeId>(t)));
+    own.push_back(never);
+    return {{{own.data(), operands, 16, ~std::uint64_t{0}},
+             {own.data() + operands + 1, types, 8, 0xFF},
+             {entries.data(), entries.size() - 1, 16, 0xFFFF}}};
+}
+
+// The tables of what the loop of run.cpp executes in one way.
 void lay_out_shapes(Machine::Data& data, const Availability& available) {
-    std::vector<Shape>& shapes = data.own_shapes;
-    const auto operands = static_cast<std::uint32_t>(data.operands.size()),
-               types = static_cast<std::uint32_t>(data.code->type_count);
-    for (const OperandCode& operand : data.operands) {
-        shapes.push_back(operand.readable == 0 ? never_shape : shape_of_value(operand.type));
-        shapes.back().is_input = operand.readable == 0 ? 0 : 0xFFFFFFFFu;
-        shapes.back().slot = static_cast<std::uint16_t>(operand.first);
-    }
-    shapes.push_back(never_shape);
-    for (std::uint32_t t = 0; t < types; ++t) {
-        const auto type = static_cast<TypeId>(t);
-        const auto base = static_cast<Type>(data.code->bases[t]);
+    const auto of_operand = [](const OperandCode& operand) {
+        Shape shape = shape_of_value(operand.type);
+        shape.is_input = 0xFFFFFFFFu;
+        shape.slot = static_cast<std::uint16_t>(operand.first);
+        return shape;
+    };
+    const auto of_type = [&](TypeId type) {
+        const auto base = static_cast<Type>(data.code->bases[type]);
         const bool is_whole =
             stack_of(type) == type && (base == Type::f32 || base == Type::u32 || base == Type::s32 ||
                                        base == Type::f16x2 || base == Type::bf16x2);
-        shapes.push_back(is_whole ? shape_of_value(type) : never_shape);
-        shapes.back().is_constant = 0xFFFFFFFFu;
-        shapes.back().node = node_of(NodeKind::constant, type, 0);
-    }
-    shapes.push_back(never_shape);
-    const Shape* const first = shapes.data();
-    data.shapes = {{{first, operands, 16, ~std::uint64_t{0}},
-                    {first + operands + 1, types, 8, 0xFF},
-                    {available.shapes.data(), available.shapes.size() - 1, 16, 0xFFFF}}};
+        if (!is_whole) return never_shape;
+        Shape shape = shape_of_value(type);
+        shape.is_constant = 0xFFFFFFFFu;
+        shape.node = node_of(NodeKind::constant, type, 0);
+        return shape;
+    };
+    data.shapes = lay_out<Shape>(data, data.own_shapes, available.shapes, never_shape, of_operand, of_type);
 }
 
 // Types whose constants always have a short literal.
@@ -442,32 +449,27 @@ bool has_short_literals(Type base) {
 // The tables of dead_code.hpp. Forms leave their result where they find their arguments, so that only
 // operands and constants bring types in.
 void lay_out_plain(Machine::Data& data, const Availability& available) {
-    const auto types = static_cast<std::uint32_t>(data.code->type_count),
-               operands = static_cast<std::uint32_t>(data.operands.size());
     data.has_short_names = std::none_of(data.names.begin(), data.names.end(),
                                         [](const Name& name) { return name.length == Name::is_long; });
     if (!data.has_short_names) return;
     std::vector<TypeId> found = {type_id(Type::f32)};
+    const auto is_there = [&found](std::uint32_t type) {
+        return std::find(found.begin(), found.end(), type) != found.end();
+    };
     for (const Slot& slot : data.slots)
-        if (std::find(found.begin(), found.end(), slot.type) == found.end()) found.push_back(slot.type);
+        if (!is_there(slot.type)) found.push_back(slot.type);
     if (found.size() > most_plain_types) return;
-    std::vector<PlainCode>& codes = data.plain_codes;
-    for (const OperandCode& operand : data.operands)
-        codes.push_back(operand.readable == 0 ? plain_never : plain_code(operand.type, 0));
-    codes.push_back(plain_never);
-    codes.resize(codes.size() + types + 1, plain_never);
-    for (const TypeId t : found)
-        if (has_short_literals(static_cast<Type>(data.code->bases[t])))
-            codes[operands + 1 + t] = plain_code(t, 0);
-    const std::size_t forms = codes.size();
-    for (const PlainCode code : available.plain) {
-        const bool is_there =
-            code == plain_never || std::find(found.begin(), found.end(), plain_type(code)) != found.end();
-        codes.push_back(is_there ? code : plain_missing);  // no value of its type ever comes in
-    }
-    data.plain.set(Opcode::input, codes.data(), operands, 16, ~std::uint64_t{0});
-    data.plain.set(Opcode::constant, codes.data() + operands + 1, types, 8, 0xFF);
-    data.plain.set(Opcode::form, codes.data() + forms, available.plain.size() - 1, 16, 0xFFFF);
+    for (const PlainCode code : available.plain)  // no value of another type ever comes in
+        data.plain_entries.push_back(code == plain_never || is_there(plain_type(code)) ? code
+                                                                                       : plain_missing);
+    const auto of_operand = [](const OperandCode& operand) { return plain_code(operand.type, 0); };
+    const auto of_type = [&](TypeId type) {
+        const bool is_plain = is_there(type) && has_short_literals(static_cast<Type>(data.code->bases[type]));
+        return is_plain ? plain_code(type, 0) : plain_never;
+    };
+    std::ranges::copy(
+        lay_out<PlainCode>(data, data.plain_codes, data.plain_entries, plain_never, of_operand, of_type),
+        data.plain.by_opcode.begin());
     data.plain_types = std::move(found);
 }
 

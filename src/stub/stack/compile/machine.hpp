@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ptxgraft/stack.hpp"
@@ -20,22 +21,28 @@ namespace ptxgraft::stack {
 enum class RegisterClass : std::uint8_t { p, b, h, r, d, q, f, e };
 inline constexpr std::size_t class_count = 8;
 
+constexpr std::size_t index_of(RegisterClass c) { return static_cast<std::size_t>(c); }
+
 struct ClassInfo {
-    std::string_view declared;  ///< ".f32"
-    char letter;                ///< %f0
-    std::string_view move;      ///< "mov.f32"
-    std::uint8_t bytes;         ///< 0: a predicate
+    std::string_view declared;      ///< ".f32"
+    char letter;                    ///< %f0
+    std::uint8_t bytes;             ///< 0: a predicate
+    std::string_view move;          ///< "mov.f32"
+    std::string_view move_bits;     ///< from another class of its width: "mov.b32"
+    std::string_view move_special;  ///< from a special register: "mov.u32"
+    std::string_view select;        ///< "selp.f32"; empty: there is none
 };
 inline constexpr std::array<ClassInfo, class_count> class_infos = {{
-    {".pred", 'p', "mov.pred", 0},
-    {".b8", 'b', "", 1},
-    {".b16", 'h', "mov.b16", 2},
-    {".b32", 'r', "mov.b32", 4},
-    {".b64", 'd', "mov.b64", 8},
-    {".b128", 'q', "mov.b128", 16},
-    {".f32", 'f', "mov.f32", 4},
-    {".f64", 'e', "mov.f64", 8},
+    {".pred", 'p', 0, "mov.pred", "mov.pred", "mov.pred", ""},
+    {".b8", 'b', 1, "", "", "", ""},
+    {".b16", 'h', 2, "mov.b16", "mov.b16", "mov.u16", "selp.b16"},
+    {".b32", 'r', 4, "mov.b32", "mov.b32", "mov.u32", "selp.b32"},
+    {".b64", 'd', 8, "mov.b64", "mov.b64", "mov.u64", "selp.b64"},
+    {".b128", 'q', 16, "mov.b128", "mov.b128", "", ""},
+    {".f32", 'f', 4, "mov.f32", "mov.b32", "", "selp.f32"},
+    {".f64", 'e', 8, "mov.f64", "mov.b64", "", "selp.f64"},
 }};
+constexpr const ClassInfo& info_of(RegisterClass c) { return class_infos[index_of(c)]; }
 
 /// The short text of a value as an argument, copied as one block: ", %f1".
 struct Name {
@@ -96,27 +103,25 @@ static_assert(static_cast<std::uint32_t>(Opcode::input) == 0 &&
               static_cast<std::uint32_t>(Opcode::constant) == 1 &&
               static_cast<std::uint32_t>(Opcode::form) == 2);
 
-/// The plain codes by opcode, then by operand, type, or entry; the one at `count` is plain_never, as are
-/// those of all other opcodes. An input must have payload 0: index and payload are looked up as one number of
-/// 48 bits.
-struct PlainTables {
-    static constexpr std::size_t opcodes = 256;  ///< any byte is one
-    static constexpr PlainCode never = plain_never;
-    std::array<const PlainCode*, opcodes> codes;
-    std::array<std::uint64_t, opcodes> counts{};
-    std::array<std::uint64_t, opcodes> shifts{}, masks{};  ///< where in an instruction the number stands
+/// What is known of the instructions of an opcode, by operand, type, or entry, looked up with the whole
+/// instruction as one word and without a branch; the row at `count` serves all others. An input must have
+/// payload 0: index and payload are one number of 48 bits.
+template <class Row> struct RowTable {
+    const Row* rows;
+    std::uint64_t count, shift, mask;  ///< where in an instruction the number stands
 
-    PlainTables() { codes.fill(&never); }
-    void set(Opcode opcode, const PlainCode* first, std::uint64_t count, std::uint64_t shift,
-             std::uint64_t mask) {
-        const auto o = static_cast<std::size_t>(opcode);
-        codes[o] = first, counts[o] = count, shifts[o] = shift, masks[o] = mask;
+    [[nodiscard]] const Row& find(std::uint64_t word) const {
+        return rows[std::min(word >> shift & mask, count)];
     }
-    /// Found without a branch.
-    [[nodiscard]] PlainCode find(std::uint64_t word) const {
-        const std::size_t opcode = word & 0xFF;
-        return codes[opcode][std::min(word >> shifts[opcode] & masks[opcode], counts[opcode])];
-    }
+};
+
+/// The plain codes by opcode, which may be any byte.
+struct PlainTables {
+    static constexpr PlainCode never = plain_never;
+    std::array<RowTable<PlainCode>, 256> by_opcode;
+
+    PlainTables() { by_opcode.fill({&never, 0, 0, 0}); }
+    [[nodiscard]] PlainCode find(std::uint64_t word) const { return by_opcode[word & 0xFF].find(word); }
 };
 
 /// How an instruction moves values between stacks that pops at most four, of its result's stack and one more,
@@ -134,13 +139,6 @@ struct alignas(32) Shape {
 };
 static_assert(sizeof(Shape) == 32);
 
-/// The shapes of an opcode by operand, type, or entry, as PlainTables; the one at `count` serves what is no
-/// such instruction: it never finds its arguments.
-struct ShapeTable {
-    const Shape* shapes;
-    std::uint64_t count, shift, mask;
-};
-
 /// What a policy and a target leave of a set.
 struct Availability {
     std::vector<Present> present;  ///< by any 16 bits
@@ -153,7 +151,6 @@ struct alignas(64) EntryCode {
     static constexpr std::size_t inline_inputs = 4, max_inputs = 64, max_outputs = 64, text_room = 32;
     /// one output, at most 4 inputs, no effects, immediates, braces or brackets: `op d, a, b;`
     bool is_plain;
-    bool is_uniform;      ///< plain, and all of one stack
     bool takes_literals;  ///< plain, and constants are literals in all inputs
     bool is_inline;       ///< at most 4 inputs, no effects: its inputs stand in the node
     bool is_special;      ///< a special register
@@ -161,9 +158,8 @@ struct alignas(64) EntryCode {
     bool is_ordered;      ///< reads memory, lanes or clocks: takes no part in value numbering
     std::uint8_t inputs;  ///< immediates included
     std::uint8_t outputs;
-    TypeId type;                               ///< the stack of the first output
-    std::array<TypeId, inline_inputs> stacks;  ///< of the first inputs of a plain entry
-    std::uint8_t text_length;                  ///< 0: see long_text
+    TypeId type;               ///< the stack of the first output
+    std::uint8_t text_length;  ///< 0: see long_text
     /// bit i: a constant in input i (of a plain entry) may be written as one
     std::uint8_t literals;
     std::uint8_t ranged;   ///< bit i: … if it lies within the operand's range
@@ -205,6 +201,11 @@ struct SetCode {
     std::vector<double> weights;            ///< running sums
     std::vector<std::string> long_texts;
 
+    /// What an entry pops.
+    [[nodiscard]] std::span<const InputCode> inputs_of(const EntryCode& e) const {
+        return {inputs.data() + input_bases[e.at], e.inputs};
+    }
+
     /// What a machine has, without macros (is_macro) if its names forbid them. Kept per policy and target.
     [[nodiscard]] std::shared_ptr<const Availability> available(const InstructionSet& set,
                                                                 const MachineOptions& options,
@@ -233,6 +234,8 @@ struct Slot {
     std::string name;
 };
 
+inline constexpr std::uint32_t no_slot = 0xFFFFFFFFu;
+
 struct Node;
 
 /// What a machine holds, for those who compile for it.
@@ -257,19 +260,45 @@ struct Machine::Data {
     std::string_view not_for_macros;
     /// the stacks of programs whose dead code dead_code.hpp eliminates; none: of no program
     std::vector<TypeId> plain_types;
-    std::vector<PlainCode> plain_codes;
+    std::vector<PlainCode> plain_codes, plain_entries;
     PlainTables plain;
     std::vector<Shape> own_shapes;
-    std::array<ShapeTable, plain_opcodes> shapes{};  ///< by opcode
+    /// by opcode; the last row of each never finds its arguments
+    std::array<RowTable<Shape>, plain_opcodes> shapes{};
     UsualNames usual_names;
     std::array<Name, class_count> stems{};  ///< ", %f", or longer where an operand's name clashes
     std::array<Declaration, class_count> declarations{};
     /// a register that a program may write is declared as an integer
     std::array<bool, class_count> has_integers{};
 
+    /// The slot that an assignment writes; no_slot: none.
+    [[nodiscard]] std::uint32_t assigned_slot(const Instruction& i) const {
+        if (i.index >= operands.size() || i.payload >= operands[i.index].count) return no_slot;
+        const std::uint32_t slot = operands[i.index].first + i.payload;
+        return slots[slot].direction == Direction::in ? no_slot : slot;
+    }
+
     Data();
     ~Data();
 };
+
+/// Executes an instruction that rearranges the stack from `floor` to `top`. False: its values are missing.
+template <class Value> bool rearrange(const Instruction& i, Value* floor, Value*& top) {
+    const std::ptrdiff_t have = top - floor, depth = i.payload;
+    const auto push = [&top](const Value& value) { return *top++ = value, true; };
+    switch (i.opcode) {
+        case Opcode::dup: return have >= 1 && push(top[-1]);
+        case Opcode::over: return have >= 2 && push(top[-2]);
+        case Opcode::drop: return have >= 1 && (--top, true);
+        case Opcode::swap: return have >= 2 && (std::swap(top[-1], top[-2]), true);
+        case Opcode::rotate: return have >= 3 && (std::rotate(top - 3, top - 2, top), true);
+        case Opcode::reverse: return std::reverse(floor, top), true;
+        case Opcode::yank_dup: return have > depth && push(top[-1 - depth]);
+        case Opcode::swap_with: return have > depth && (std::swap(top[-1], top[-1 - depth]), true);
+        case Opcode::replace: return have > depth && (top[-1 - depth] = top[-1], --top, true);
+        default: return top = floor, true;
+    }
+}
 
 /// Video instructions (PTX ISA 9.7.18) are texts that ptxas (13.0) puts its operands in. It forgets the end
 /// of a name of 16, 24, 32 … characters, reads on in its memory, and refuses the module or crashes.

@@ -4,20 +4,11 @@
 #include "stub/stack/compile/runner.hpp"
 
 namespace ptxgraft::stack {
-namespace {
-
-// `selp` has no form for preds, .b8 and .b128.
-bool select_takes_literals(RegisterClass c) {
-    return c != RegisterClass::p && c != RegisterClass::b && c != RegisterClass::q;
-}
-
-}  // namespace
 
 bool takes_literal(const InputCode& input, const Node& constant) {
     if (!input.takes_literal) return false;
     if (input.low == INT64_MIN && input.high == INT64_MAX && input.step == 1) return true;
-    const auto bits = constant.args[0] | static_cast<std::uint64_t>(constant.args[1]) << 32;
-    const auto value = static_cast<std::int64_t>(bits);
+    const auto value = static_cast<std::int64_t>(constant.bits());
     return value >= input.low && value <= input.high && (value - input.low) % input.step == 0;
 }
 
@@ -36,7 +27,7 @@ void Runner::mark_form(const Node& n, NodeId id) {
     }
     const std::uint32_t* const arguments = e.is_inline ? n.args : extra_ + n.args[0] + 1;
     if (!e.is_inline && arguments[-1] != no_node) use(arguments[-1], id);
-    const InputCode* const inputs = code_.inputs.data() + code_.input_bases[e.at];
+    const auto inputs = code_.inputs_of(e);
     for (std::uint32_t k = 0; k < e.inputs; ++k)
         if (!inputs[k].is_immediate)
             use_any(arguments[k], id, takes_literal(inputs[k], nodes_[arguments[k]]));
@@ -65,15 +56,14 @@ void Runner::mark() {
             case NodeKind::not_: use_any(n.args[0], id, false); break;
             case NodeKind::and_: use_any(n.args[0], id, false), use_any(n.args[1], id, false); break;
             case NodeKind::select: {
-                const bool literal = select_takes_literals(code_.classes[n.type]);
+                const bool literal = !info_of(code_.classes[n.type]).select.empty();
                 use_any(n.args[0], id, false), use_any(n.args[1], id, literal),
                     use_any(n.args[2], id, literal);
                 break;
             }
             case NodeKind::constant:
                 flow_.name_of[id] = flow_.names + id;
-                name_constant(flow_.names[id], static_cast<Type>(code_.bases[n.type]),
-                              n.args[0] | static_cast<std::uint64_t>(n.args[1]) << 32);
+                name_constant(flow_.names[id], static_cast<Type>(code_.bases[n.type]), n.bits());
                 if (n.target == no_node) --live;
                 break;
             case NodeKind::input:

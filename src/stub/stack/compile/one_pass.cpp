@@ -14,7 +14,6 @@ namespace ptxgraft::stack {
 namespace {
 
 constexpr std::uint32_t most_specials = 16;
-constexpr std::uint32_t no_slot = 0xFFFFFFFFu;
 
 // `0f3F800000`, `-7`; names of registers begin with a letter, `_`, `$` or `%`.
 bool is_literal(const Name& name) {
@@ -72,7 +71,6 @@ class OnePass {
     [[gnu::noinline]] bool write_moves(Writer& out);
     [[nodiscard]] bool is_overwritten(const Name& operand) const;
     static bool takes_all(const EntryCode& e, const Arguments& arguments);
-    [[nodiscard]] std::uint32_t slot_of(const Instruction& i) const;
     [[nodiscard]] std::uint32_t target_of(const Instruction& i, std::uint32_t type, const Name* value) const;
     [[nodiscard]] bool is_waiting(const Name& name, std::uint32_t type, const Name* value) const;
     [[nodiscard]] bool is_done();
@@ -108,7 +106,7 @@ std::string_view OnePass::compile() {
     const std::size_t size = program_.size();
     // local copies, which no store through a char* can change
     const Instruction* const code = program_.data();
-    const Shape* const forms = machine_.shapes[static_cast<std::size_t>(Opcode::form)].shapes;
+    const Shape* const forms = machine_.shapes[static_cast<std::size_t>(Opcode::form)].rows;
     const Present* const present = machine_.present->data();
     const EntryCode* const entries = code_.entries.data();
     const OperandCode* const operands = machine_.operands.data();
@@ -243,22 +241,11 @@ bool OnePass::push_value(std::size_t at) {
     }
 }
 
+// What an instruction computes is not dropped: it would be dead.
 bool OnePass::rearrange(const Instruction& i) {
     const std::uint32_t type = stack_of(i.type);
-    Name* const top = top_[type];
-    const std::ptrdiff_t have = room(type);
-    switch (i.opcode) {
-        case Opcode::dup: return have >= 1 && (push(type, top[-1]), true);
-        case Opcode::over: return have >= 2 && (push(type, top[-2]), true);
-        case Opcode::swap: return have >= 2 && (std::swap(top[-1], top[-2]), true);
-        case Opcode::rotate: return have >= 3 && (std::rotate(top - 3, top - 2, top), true);
-        case Opcode::drop: return have >= 1 && (--top_[type], is_free(top[-1]));
-        case Opcode::yank_dup:
-            return have > i.payload && (push(type, top[-1 - static_cast<std::ptrdiff_t>(i.payload)]), true);
-        default:
-            return have > i.payload &&
-                   (std::swap(top[-1], top[-1 - static_cast<std::ptrdiff_t>(i.payload)]), true);
-    }
+    return (i.opcode != Opcode::drop || room(type) == 0 || is_free(top_[type][-1])) &&
+           stack::rearrange(i, bottom_[type], top_[type]);
 }
 
 // A cast within one class of registers writes nothing; see Runner::cast for the halves.
@@ -275,7 +262,7 @@ bool OnePass::cast(const Instruction& i) {
 
 // The assignment of a value that no instruction computed. All operands are read before one is written.
 bool OnePass::move_at_end(const Instruction& i) {
-    const std::uint32_t slot = slot_of(i);
+    const std::uint32_t slot = machine_.assigned_slot(i);
     if (slot == no_slot || uses_[slot].computed != 0 || move_count_ == moves_.size()) return false;
     const std::uint32_t type = machine_.slots[slot].type;
     if (room(type) == 0 || !is_free(top_[type][-1])) return false;
@@ -333,16 +320,9 @@ Writer OnePass::push_special(Writer out, const EntryCode& e) {
 // The slot whose register a value at `value` may be computed into by the assignment behind it. The live range
 // of the operand's old value must have ended: no name of it may wait on a stack.
 std::uint32_t OnePass::target_of(const Instruction& i, std::uint32_t type, const Name* value) const {
-    const std::uint32_t slot = slot_of(i);
+    const std::uint32_t slot = machine_.assigned_slot(i);
     if (slot == no_slot || machine_.slots[slot].type != type) return no_slot;
     return is_waiting(machine_.names[slot], type, value) ? no_slot : slot;
-}
-
-// The slot that an assignment writes.
-std::uint32_t OnePass::slot_of(const Instruction& i) const {
-    if (i.index >= machine_.operands.size() || i.payload >= machine_.operands[i.index].count) return no_slot;
-    const std::uint32_t slot = machine_.operands[i.index].first + i.payload;
-    return machine_.slots[slot].direction == Direction::in ? no_slot : slot;
 }
 
 bool OnePass::is_waiting(const Name& name, std::uint32_t type, const Name* value) const {

@@ -14,7 +14,12 @@
 
 namespace ptxgraft::stack {
 
-constexpr std::size_t index_of(RegisterClass c) { return static_cast<std::size_t>(c); }
+inline Writer write_opcode(Writer out, std::string_view opcode) {
+    out.text("\t");
+    out.text(opcode);
+    out.text(" ");
+    return out;
+}
 
 inline Writer write_name(Writer out, const Name& n) {
     out.blocks<Name::most>(n.text + Name::prefix, n.length - Name::prefix);
@@ -23,10 +28,7 @@ inline Writer write_name(Writer out, const Name& n) {
 
 /// `mov.f32 to, from;`
 inline Writer write_move(Writer out, RegisterClass c, const Name& to, const Name& from) {
-    out.text("\t");
-    out.text(class_infos[index_of(c)].move);
-    out.text(" ");
-    out = write_name(out, to);
+    out = write_name(write_opcode(out, info_of(c).move), to);
     out.block(from.text, from.length);
     out.text(";\n");
     return out;
@@ -34,11 +36,7 @@ inline Writer write_move(Writer out, RegisterClass c, const Name& to, const Name
 
 /// `mov.u32 own, %tid.x;`
 inline Writer write_special(Writer out, RegisterClass c, const Name& own, std::string_view special) {
-    out.text(c == RegisterClass::r   ? std::string_view("\tmov.u32 ")
-             : c == RegisterClass::d ? "\tmov.u64 "
-             : c == RegisterClass::p ? "\tmov.pred "
-                                     : "\tmov.u16 ");
-    out = write_name(out, own);
+    out = write_name(write_opcode(out, info_of(c).move_special), own);
     out.text(", ");
     out.text(special);
     out.text(";\n");

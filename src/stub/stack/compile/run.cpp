@@ -5,8 +5,8 @@
 
 #include "base/try.hpp"
 #include "stub/stack/compile/diagnose.hpp"
-#include "stub/stack/compile/fold.hpp"
 #include "stub/stack/compile/runner.hpp"
+#include "stub/stack/evaluate/arithmetic_of.hpp"
 
 namespace ptxgraft::stack {
 
@@ -21,13 +21,12 @@ void Runner::take_memory(const Bound& bound, Arena& arena) {
     for (std::size_t s = 0; s < slots; ++s) flow_.name_of[s] = machine_.names.data() + s;
     flow_.live = arena.take<NodeId>(bound.nodes + 1);
     count_ = static_cast<NodeId>(slots);
-    extra_ = arena.take<std::uint32_t>(bound.extra + 1);
-    NodeId* const stacks = arena.take<NodeId>(types_ * bound.pushes);
-    for (std::uint32_t t = 0; t < types_; ++t) top_[t] = floor_[t] = stacks + t * bound.pushes;
+    extra_ = arena.take<std::uint32_t>(bound.values + 1);
+    NodeId* const stacks = arena.take<NodeId>(types_ * bound.values);
+    for (std::uint32_t t = 0; t < types_; ++t) top_[t] = floor_[t] = stacks + t * bound.values;
     top_[no_stack] = floor_[no_stack] = &nothing_;
-    cells_ = arena.take<Cell>(bound.cells + 1);
-    const std::uint64_t state = bound.pushes + types_ + 2 * bound.cells + slots + 8;
-    save_at_ = arena.take<std::uint32_t>(saved_per_if * bound.if_depth * state + 1);
+    cells_ = arena.take<Cell>(bound.values + 1);
+    save_at_ = arena.take<std::uint32_t>(saved_words(bound, machine_));
     flow_.values = arena.take<NodeId>(slots + 1);
     std::fill_n(flow_.values, slots, no_node);
     assignments_ = arena.take<Assignment>(slots + 1);
@@ -50,8 +49,8 @@ void Runner::take_memory(const Bound& bound, Arena& arena) {
 
 // ---- instructions -----------------------------------------------------------------------------------------
 
-inline bool Runner::apply_shape(const ShapeTable& table, std::uint64_t word) {
-    const Shape& shape = table.shapes[std::min(word >> table.shift & table.mask, table.count)];
+inline bool Runner::apply_shape(const RowTable<Shape>& table, std::uint64_t word) {
+    const Shape& shape = table.find(word);
     const std::uint32_t a = shape.stacks[0], b = shape.stacks[1];
     NodeId* const place = top_[a] - shape.pops[0];
     NodeId* const below = top_[b] - shape.pops[1];
@@ -96,14 +95,12 @@ inline bool Runner::push_constant(TypeId type, std::uint64_t bits) {
 }
 
 inline bool Runner::apply(const Instruction& i) {
-    if (present_[i.index] == Present::no) return false;
-    const EntryCode& e = entries_[i.index];
-    return apply_general(e, i);
+    return present_[i.index] != Present::no && apply_general(entries_[i.index], i);
 }
 
 // Whether each stack holds as many values as the entry pops.
 bool Runner::has_arguments(const EntryCode& e) const {
-    const std::span<const InputCode> inputs(code_.inputs.data() + code_.input_bases[e.at], e.inputs);
+    const auto inputs = code_.inputs_of(e);
     return std::all_of(inputs.begin(), inputs.end(), [this](const InputCode& input) {
         return input.is_immediate || room(input.stack) >= input.depth;
     });
@@ -132,7 +129,7 @@ bool Runner::has_own_register(const Node& n) const {
 }
 
 void Runner::pop_arguments(const EntryCode& e, const Instruction& i, std::uint32_t* to) {
-    const InputCode* const inputs = code_.inputs.data() + code_.input_bases[e.at];
+    const auto inputs = code_.inputs_of(e);
     std::uint32_t immediates = 0;
     for (std::size_t k = e.inputs; k-- > 0;) {
         if (!inputs[k].is_immediate) {
@@ -199,7 +196,7 @@ void Runner::push_special(const EntryCode& e) {
 // Computes a form of constants. Its node, the last, becomes the constant.
 bool Runner::fold(const EntryCode& e, NodeId form) {
     if (e.outputs != 1 || e.effects != 0) return false;
-    const InputCode* const inputs = code_.inputs.data() + code_.input_bases[e.at];
+    const auto inputs = code_.inputs_of(e);
     std::uint64_t bits[EntryCode::inline_inputs];
     for (std::size_t k = 0; k < e.inputs; ++k) {
         const std::uint32_t argument = nodes_[form].args[k];
@@ -208,7 +205,7 @@ bool Runner::fold(const EntryCode& e, NodeId form) {
             continue;
         }
         if (nodes_[argument].kind != NodeKind::constant) return false;
-        bits[k] = nodes_[argument].args[0] | static_cast<std::uint64_t>(nodes_[argument].args[1]) << 32;
+        bits[k] = nodes_[argument].bits();
     }
     const auto result = fold_entry(*e.entry, {bits, e.inputs});
     if (!result) return false;
@@ -243,8 +240,8 @@ NodeId Runner::find_shared(NodeId node) {
 }
 
 bool Runner::assign(const Instruction& i, const Scope& scope) {
-    const std::uint32_t slot = scope.is_program ? slot_of(i) : no_place;
-    if (slot == no_place || machine_.slots[slot].direction == Direction::in) return false;
+    const std::uint32_t slot = scope.is_program ? machine_.assigned_slot(i) : no_slot;
+    if (slot == no_slot) return false;
     const std::uint32_t type = machine_.slots[slot].type;
     if (room(type) == 0) {
         if (options_.empty == Empty::error && !must_)
@@ -260,7 +257,7 @@ bool Runner::assign(const Instruction& i, const Scope& scope) {
 // be; those of ours are not.
 bool Runner::may_be_integer(NodeId value, RegisterClass c) const {
     if (nodes_[value].kind == NodeKind::input) return is_integer(machine_.slots[value].declared);
-    return !is_half(code_.bases[nodes_[value].type]) && machine_.has_integers[static_cast<std::size_t>(c)];
+    return !is_half(code_.bases[nodes_[value].type]) && machine_.has_integers[index_of(c)];
 }
 
 // The same bits under another type.
@@ -268,18 +265,13 @@ bool Runner::cast(const Instruction& i) {
     const std::uint32_t to = lane(i.type), from = lane(i.index);
     if (to == types_ || from == types_) return false;
     const RegisterClass to_class = code_.classes[to], from_class = code_.classes[from];
-    if (class_infos[static_cast<std::size_t>(to_class)].bytes !=
-        class_infos[static_cast<std::size_t>(from_class)].bytes)
-        return false;
+    if (info_of(to_class).bytes != info_of(from_class).bytes) return false;
     if (to != from && (to_class == RegisterClass::p || to_class == RegisterClass::b)) return false;
     if (room(from) == 0) return false;
     const NodeId value = pop(from);
     if (to == from) return push(to, value), true;
-    if (nodes_[value].kind == NodeKind::constant) {
-        const std::uint64_t bits = nodes_[value].args[0] | static_cast<std::uint64_t>(nodes_[value].args[1])
-                                                               << 32;
-        return push(to, constant(static_cast<TypeId>(to), bits)), true;
-    }
+    if (nodes_[value].kind == NodeKind::constant)
+        return push(to, constant(static_cast<TypeId>(to), nodes_[value].bits())), true;
     if (to_class == from_class && !(is_half(code_.bases[to]) && may_be_integer(value, to_class)))
         return push(to, value), true;
     const NodeId node = add(NodeKind::cast, static_cast<TypeId>(to));
@@ -290,32 +282,7 @@ bool Runner::cast(const Instruction& i) {
 
 inline bool Runner::rearrange(const Instruction& i) {
     const std::uint32_t type = lane(i.type);
-    if (type == types_) return false;
-    const std::uint32_t have = room(type);
-    NodeId* const top = top_[type];
-    switch (i.opcode) {
-        case Opcode::dup: return have >= 1 && (push(type, top[-1]), true);
-        case Opcode::over: return have >= 2 && (push(type, top[-2]), true);
-        case Opcode::drop: return have >= 1 && (--top_[type], true);
-        case Opcode::swap: return have >= 2 && (std::swap(top[-1], top[-2]), true);
-        case Opcode::rotate: return have >= 3 && (std::rotate(top - 3, top - 2, top), true);
-        case Opcode::reverse: return std::reverse(top - have, top), true;
-        default: return top_[type] = floor_[type], true;
-    }
-}
-
-bool Runner::rearrange_at_depth(const Instruction& i) {
-    const std::uint32_t type = lane(i.type);
-    if (type == types_ || i.payload >= room(type)) return false;
-    NodeId* const top = top_[type] - 1;
-    NodeId* const place = top - i.payload;
-    if (i.opcode == Opcode::yank_dup)
-        push(type, *place);
-    else if (i.opcode == Opcode::swap_with)
-        std::swap(*top, *place);
-    else
-        *place = pop(type);
-    return true;
+    return type != types_ && stack::rearrange(i, floor_[type], top_[type]);
 }
 
 bool Runner::store(const Instruction& i) {
@@ -406,10 +373,10 @@ template <bool has_brackets, bool watches> bool Runner::execute(const Scope& sco
     const Instruction* const code = scope.code.data();
     const bool looks_back = options_.fold || shared_ != nullptr;
     const std::uint32_t shaped = looks_back ? 0 : plain_opcodes;
-    std::array<ShapeTable, plain_opcodes> tables = machine_.shapes;
+    std::array<RowTable<Shape>, plain_opcodes> tables = machine_.shapes;
     if (!scope.is_program)
         tables[static_cast<std::size_t>(Opcode::input)].count = 0,
-        tables[static_cast<std::size_t>(Opcode::input)].shapes += machine_.operands.size();
+        tables[static_cast<std::size_t>(Opcode::input)].rows += machine_.operands.size();
     for (std::uint32_t at = 0; at < size; ++at) {
         std::uint64_t word;
         std::memcpy(&word, code + at, sizeof word);
@@ -432,12 +399,12 @@ template <bool has_brackets, bool watches> bool Runner::execute(const Scope& sco
             case Opcode::over:
             case Opcode::rotate:
             case Opcode::reverse:
-            case Opcode::clear: done = rearrange(i); break;
-            case Opcode::cast: done = cast(i); break;
-            case Opcode::pooled: done = push_pooled(i); break;
+            case Opcode::clear:
             case Opcode::yank_dup:
             case Opcode::swap_with:
-            case Opcode::replace: done = rearrange_at_depth(i); break;
+            case Opcode::replace: done = rearrange(i); break;
+            case Opcode::cast: done = cast(i); break;
+            case Opcode::pooled: done = push_pooled(i); break;
             case Opcode::store: done = store(i); break;
             case Opcode::load: done = load(i); break;
             case Opcode::call: done = call(i, scope); break;
@@ -472,10 +439,9 @@ bool Runner::miss(const Instruction& i, std::uint32_t at, const Scope& scope) {
 Error Runner::why(const Instruction& i, std::uint32_t at, const Scope& scope) const {
     std::array<std::uint32_t, max_types> rooms{};
     for (std::uint32_t t = 0; t < types_; ++t) rooms[t] = room(t);
-    const std::uint32_t slot = i.opcode == Opcode::assign && scope.is_program ? slot_of(i) : no_place;
     const Situation situation{
         machine_, program_.routines.first(std::min<std::size_t>(scope.routines, program_.routines.size())),
-        rooms, scope.is_program, slot != no_place && flow_.values[slot] != no_node};
+        rooms, scope.is_program};
     return diagnose(i, at, situation);
 }
 
@@ -515,8 +481,7 @@ Expected<void> Runner::take_requests() {
 
 // Every `out` is assigned.
 Expected<void> Runner::finish() {
-    if (options_.requests == Requests::top)
-        if (auto taken = take_requests(); !taken) return taken;
+    if (options_.requests == Requests::top) TRY(take_requests());
     for (std::uint32_t slot = 0; slot < machine_.slots.size(); ++slot) {
         if (machine_.slots[slot].direction == Direction::out && flow_.values[slot] == no_node) {
             if (options_.empty == Empty::error)

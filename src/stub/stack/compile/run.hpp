@@ -13,7 +13,6 @@
 
 namespace ptxgraft::stack {
 
-inline constexpr std::uint64_t saved_per_if = 2;  ///< states kept aside by an open `if`
 inline constexpr std::uint64_t header_room = 320;
 
 /// A cell of a type, and what `store` put there.
@@ -29,6 +28,12 @@ struct SlotMove {
     std::uint32_t readers;  ///< operand moves that still have to read it
 };
 
+/// Words for the states that open `if`s keep aside: the one at its begin, and that of its first arm.
+inline std::uint64_t saved_words(const Bound& bound, const Machine::Data& machine) {
+    const std::uint64_t state =
+        3 * bound.values + machine.code->type_count + machine.slots.size() + 8;  // stacks, and pairs of cells
+    return 2 * bound.if_depth * state + 1;
+}
 inline std::uint64_t match_bytes(ProgramView program) {
     std::uint64_t bytes = Arena::bytes<std::uint32_t>(program.code.size() + 1);
     for (const Routine& r : program.routines) bytes += Arena::bytes<std::uint32_t>(r.code.size() + 1);
@@ -64,6 +69,11 @@ struct Fault {
 /// Runs and marks. Takes its memory from `arena`, which has room for `bound`.
 [[nodiscard]] Expected<Dataflow> run(ProgramView program, const Machine::Data& machine, const Bound& bound,
                                      const CompileOptions& options, Arena& arena);
+
+/// For a `repeat` its `end`; for an `if` its `else` or `end`, for an `else` its `end`; for those and for an
+/// `end` without a partner no_match. Other places of `matches` are left as they are.
+inline constexpr std::uint32_t no_match = 0xFFFFFFFFu;
+void match_brackets(std::span<const Instruction> code, std::uint32_t* matches);
 
 /// Writes the PTX of a graph and its assignments, and counts the instructions.
 [[nodiscard]] std::string_view emit(Dataflow& flow, const Machine::Data& machine, Arena& arena,

@@ -14,7 +14,6 @@
 
 namespace ptxgraft::stack {
 
-constexpr std::uint32_t no_match = 0xFFFFFFFFu;
 constexpr std::uint32_t no_place = 0xFFFFFFFFu;
 constexpr std::size_t max_parameters = 256;  // of a routine
 constexpr std::uint32_t cells_per_type = 256;
@@ -82,7 +81,6 @@ class Runner {
 
   private:
     void take_memory(const Bound& bound, Arena& arena);
-    void match_brackets(std::span<const Instruction> code, std::uint32_t* matches) const;
 
     bool execute_program();
     template <bool has_brackets, bool watches> bool execute(const Scope& scope);
@@ -96,7 +94,7 @@ class Runner {
         stood_ = value;
     }
 
-    bool apply_shape(const ShapeTable& table, std::uint64_t word);
+    bool apply_shape(const RowTable<Shape>& table, std::uint64_t word);
     bool push_input(const Instruction& i, const Scope& scope);
     bool push_constant(TypeId type, std::uint64_t bits);
     bool apply(const Instruction& i);
@@ -113,7 +111,6 @@ class Runner {
     bool cast(const Instruction& i);
     [[nodiscard]] bool may_be_integer(NodeId value, RegisterClass c) const;
     bool rearrange(const Instruction& i);
-    bool rearrange_at_depth(const Instruction& i);
     bool store(const Instruction& i);
     bool load(const Instruction& i);
     bool push_pooled(const Instruction& i);
@@ -136,9 +133,6 @@ class Runner {
     NodeId guard();
 
     // --- nodes
-    bool is_type(std::uint32_t type) const {
-        return type < types_ && stack_of(static_cast<TypeId>(type)) == type;
-    }
     // The stack of a type byte; types_ when there is none.
     std::uint32_t lane(std::uint32_t type) const {
         return type < types_ ? stack_of(static_cast<TypeId>(type)) : types_;
@@ -166,11 +160,6 @@ class Runner {
         nodes_[node].args[1] = high_half(bits);
         return shared(node);
     }
-    std::uint32_t slot_of(const Instruction& i) const {
-        if (i.index >= operand_count_) return no_place;
-        const OperandCode& operand = operands_[i.index];
-        return i.payload < operand.count ? operand.first + i.payload : no_place;
-    }
 
     // --- after the program
     Expected<void> take_requests();
@@ -185,7 +174,7 @@ class Runner {
     void mark_form(const Node& n, NodeId id);
     [[nodiscard]] bool takes_literal(const EntryCode& e, std::uint32_t k, const Node& argument) const {
         if ((e.ranged >> k & 1) == 0) return (e.literals >> k & 1) != 0;
-        return stack::takes_literal(code_.inputs[code_.input_bases[e.at] + k], argument);
+        return stack::takes_literal(code_.inputs_of(e)[k], argument);
     }
     [[nodiscard]] static bool takes_literal(const InputCode& input, const Node& argument) {
         return stack::takes_literal(input, argument);

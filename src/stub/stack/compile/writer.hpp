@@ -52,14 +52,6 @@ class Writer {
         if (n < 0) *at_++ = '-';
         number(n < 0 ? 0u - static_cast<std::uint32_t>(n) : static_cast<std::uint32_t>(n));
     }
-    // `0f3F800000`, exact for every value
-    void float_bits(std::uint32_t bits) {
-        std::memcpy(at_, "0f", 2);
-        for (int i = 0; i < 4; ++i)
-            std::memcpy(at_ + 2 + 2 * i, pairs.hexadecimal[bits >> (24 - 8 * i) & 0xFF], 2);
-        at_ += 10;
-    }
-
     // Two digits, the first in the lower byte
     static std::uint16_t hexadecimal_pair(std::size_t byte) {
         std::uint16_t digits = 0;

@@ -2,32 +2,12 @@
 
 #include "stub/stack/evaluate/arithmetic_of.hpp"
 
+#include <algorithm>
 #include <array>
 
+#include "stub/set/names.hpp"
+
 namespace ptxgraft::stack {
-namespace {
-
-constexpr std::size_t most_words = 16;
-
-/// `fma.rn.f32` as `fma` and its modifiers.
-struct Spelling {
-    std::string_view opcode;
-    std::array<std::string_view, most_words> modifiers;
-    std::size_t count = 0;
-
-    explicit Spelling(std::string_view text) {
-        std::size_t dot = text.find('.');
-        opcode = text.substr(0, dot);
-        while (dot != std::string_view::npos && count < most_words) {
-            text.remove_prefix(dot);
-            dot = text.find('.', 1);
-            modifiers[count++] = text.substr(0, dot);
-        }
-    }
-};
-
-}  // namespace
-
 std::optional<arithmetic::PureInstruction> arithmetic_of(const Entry& entry) {
     if (entry.form == nullptr || !entry.form->pure || is_move(entry)) return std::nullopt;
     const Spelling spelling(entry.form->spelling);
@@ -37,11 +17,26 @@ std::optional<arithmetic::PureInstruction> arithmetic_of(const Entry& entry) {
         (operand.is_output ? outputs : inputs) += operand.count;
     }
     const bool pair = written != entry.form->operands.size();
-    auto found =
-        arithmetic::find_pure(spelling.opcode, {spelling.modifiers.data(), spelling.count}, written, pair);
+    auto found = arithmetic::find_pure(spelling.opcode, spelling.all(), written, pair);
     const bool fits = found && found->inputs == inputs && found->outputs == outputs && !found->reads_carry &&
                       !found->writes_carry;
     return fits ? found : std::nullopt;
+}
+
+std::optional<std::uint64_t> fold_entry(const Entry& entry, std::span<const std::uint64_t> arguments) {
+    const bool is_scalar_move = is_move(entry) && entry.form->operands.size() == 2 &&
+                                !entry.form->operands[0].is_vector && !entry.form->operands[1].is_vector;
+    if (is_scalar_move && arguments.size() == 1) return arguments[0];
+    const auto found = arithmetic_of(entry);
+    if (!found || found->outputs != 1 || found->open == arithmetic::Open::always ||
+        arguments.size() != found->inputs)
+        return std::nullopt;
+    std::array<std::uint64_t, arithmetic::most_inputs> from{};
+    std::ranges::copy(arguments, from.begin());
+    std::array<std::uint64_t, arithmetic::most_outputs> to{};
+    found->run(to.data(), from.data());
+    if (found->leaves_open(to.data(), from.data())) return std::nullopt;
+    return to[0];
 }
 
 bool is_move(const Entry& entry) {

@@ -31,12 +31,10 @@ class Planner {
     Planner(const Graph& graph, const Machine::Data& machine)
         : graph_(graph),
           machine_(machine),
-          live_(graph.nodes.size(), 0),
           values_of_(graph.nodes.size(), never),
           plan_(std::make_shared<Evaluator::Plan>()) {}
 
     Expected<std::shared_ptr<const Evaluator::Plan>> make() {
-        mark();
         for (NodeId id = 0; id < graph_.nodes.size(); ++id) TRY(node(id));
         assign();
         place_values();
@@ -52,33 +50,9 @@ class Planner {
         return bytes == 0 ? 1 : bytes;  // a pred
     }
 
-    // --- what is needed
-    void mark() {
-        for (const Assignment& a : graph_.assignments) live_[a.node] = 1;
-        for (NodeId id = static_cast<NodeId>(graph_.nodes.size()); id-- > 0;)
-            if (live_[id] != 0) mark_arguments(graph_.nodes[id]);
-    }
-    void mark_arguments(const Node& n) {
-        switch (n.kind) {
-            case NodeKind::input:
-            case NodeKind::constant:
-            case NodeKind::special: return;
-            case NodeKind::form: {
-                const EntryCode& code = code_of(n);
-                const auto arguments = graph_.arguments(n, code);
-                for (std::size_t k = 0; k < arguments.size(); ++k)
-                    if (!input_of(code, k).is_immediate) live_[arguments[k]] = 1;
-                return;
-            }
-            case NodeKind::select: live_[n.args[2]] = live_[n.args[1]] = live_[n.args[0]] = 1; return;
-            case NodeKind::and_: live_[n.args[1]] = live_[n.args[0]] = 1; return;
-            case NodeKind::result:
-            case NodeKind::cast:
-            case NodeKind::not_: live_[n.args[0]] = 1; return;
-        }
-    }
+    [[nodiscard]] bool is_live(NodeId id) const { return graph_.nodes[id].last_use != not_used; }
     [[nodiscard]] const InputCode& input_of(const EntryCode& code, std::size_t k) const {
-        return machine_.code->inputs[machine_.code->input_bases[code.at] + k];
+        return machine_.code->inputs_of(code)[k];
     }
 
     // --- values
@@ -123,12 +97,10 @@ class Planner {
         const Node& n = graph_.nodes[id];
         if (n.kind == NodeKind::form && code_of(n).has_effect)
             return graph_.guard(n, code_of(n)) == never_executed ? Expected<void>() : cannot(n);
-        if (live_[id] == 0 && n.kind != NodeKind::form) return {};
+        if (!is_live(id) && n.kind != NodeKind::form) return {};
         switch (n.kind) {
             case NodeKind::input: values_of_[id] = input(n.args[0]); return {};
-            case NodeKind::constant:
-                values_of_[id] = constant(n.args[0] | std::uint64_t{n.args[1]} << 32, bytes_of(n.type));
-                return {};
+            case NodeKind::constant: values_of_[id] = constant(n.bits(), bytes_of(n.type)); return {};
             case NodeKind::cast: values_of_[id] = values_of_[n.args[0]]; return {};
             case NodeKind::special: return cannot(n);
             case NodeKind::result: return {};  // its form has made it
@@ -165,12 +137,12 @@ class Planner {
         std::array<NodeId, EntryCode::max_outputs> results;
         results.fill(no_node);
         results[0] = id;
-        bool any = live_[id] != 0;
+        bool any = is_live(id);
         for (NodeId r = id + 1; r < graph_.nodes.size() && graph_.nodes[r].kind == NodeKind::result &&
                                 graph_.nodes[r].args[0] == id;
              ++r) {
             results[graph_.nodes[r].args[1]] = r;
-            any = any || live_[r] != 0;
+            any = any || is_live(r);
         }
         if (!any) return {};
         if (code.effects != 0) return cannot(n);
@@ -327,7 +299,6 @@ class Planner {
     };
     const Graph& graph_;
     const Machine::Data& machine_;
-    std::vector<std::uint8_t> live_;
     std::vector<std::uint32_t> values_of_;  // by node
     std::vector<Value> values_;
     std::vector<std::uint32_t> operands_;  // of all steps: values

@@ -3,28 +3,13 @@
 #include <fmt/format.h>
 
 #include "base/try.hpp"
-#include "stub/stack/text/file.hpp"
-#include "stub/stack/text/words.hpp"
+#include "site/operand.hpp"
+#include "stub/stack/text/text.hpp"
 
 namespace ptxgraft::stack {
 namespace {
 
 constexpr std::string_view keyword = "signature:", blanks = " \t\r\v\f";
-
-// The first line that is neither blank nor a comment.
-Span first_line(std::string_view text) {
-    for (std::size_t begin = text.starts_with(byte_order_mark) ? byte_order_mark.size() : 0;
-         begin < text.size();) {
-        const std::size_t end = std::min(text.find('\n', begin), text.size());
-        const std::size_t word = text.find_first_not_of(blanks, begin);
-        const bool is_comment = word < end && (text[word] == '#' || text.substr(word, 2) == "//");
-        if (word < end && !is_comment)
-            return {static_cast<std::uint32_t>(word), static_cast<std::uint32_t>(end)};
-        begin = end + 1;
-    }
-    const auto end = static_cast<std::uint32_t>(text.size());
-    return {end, end};
-}
 
 // Where the effects begin that stand behind the operands: at the word `allow`, unless an operand has that
 // name.
@@ -49,13 +34,10 @@ Expected<Effect> effects_of(std::string_view line, std::size_t offset) {
     for (std::size_t at = 5; (at = line.find_first_not_of(blanks, at)) != std::string_view::npos; ++count) {
         const std::size_t end = std::min(line.find_first_of(blanks, at), line.size());
         const std::string_view word = line.substr(at, end - at);
-        Effect found = word == "all" ? Effect::all : Effect::none;
-        for (std::uint16_t bit = 1; bit < static_cast<std::uint16_t>(Effect::all);
-             bit = static_cast<std::uint16_t>(bit * 2))
-            if (name(Effect{bit}) == word) found = Effect{bit};
+        const auto found = effect_from_name(word);
         const Span place{static_cast<std::uint32_t>(offset + at), static_cast<std::uint32_t>(offset + end)};
-        if (found == Effect::none) return fail(Errc::effect_unknown, place, std::string(word));
-        all = all | found;
+        if (!found) return fail(Errc::effect_unknown, place, std::string(word));
+        all = all | *found;
         at = end;
     }
     const auto begin = static_cast<std::uint32_t>(offset);
@@ -70,11 +52,24 @@ Error shifted(Error error, std::uint32_t by) {
     return error;
 }
 
-Span signature_line(std::string_view text) { return first_line(text); }
+// The first line that is neither blank nor a comment.
+Span signature_line(std::string_view text) {
+    for (std::size_t begin = text.starts_with(byte_order_mark) ? byte_order_mark.size() : 0;
+         begin < text.size();) {
+        const std::size_t end = std::min(text.find('\n', begin), text.size());
+        const std::size_t word = text.find_first_not_of(blanks, begin);
+        const bool is_comment = word < end && (text[word] == '#' || text.substr(word, 2) == "//");
+        if (word < end && !is_comment)
+            return {static_cast<std::uint32_t>(word), static_cast<std::uint32_t>(end)};
+        begin = end + 1;
+    }
+    const auto end = static_cast<std::uint32_t>(text.size());
+    return {end, end};
+}
 
 Expected<StubFile> parse_file(std::string_view text) {
     if (text.size() >= Span::none) return fail(Errc::text_too_large);
-    const Span line = first_line(text);
+    const Span line = signature_line(text);
     StubFile file;
     if (!text.substr(line.begin).starts_with(keyword)) return file;
     const std::uint32_t begin = line.begin + static_cast<std::uint32_t>(keyword.size());

@@ -7,6 +7,7 @@
 
 #include "base/try.hpp"
 #include "stub/stack/text/text.hpp"
+#include "stub/suggest.hpp"
 
 namespace ptxgraft::stack {
 namespace {
@@ -27,26 +28,26 @@ std::string_view last_part(std::string_view file) {
 }
 
 // `gelu` could be `activation/gelu_erf.stub` and others.
-std::string longer_names(std::string_view name, std::span<const std::string> files) {
+std::string longer_names(std::string_view name, std::span<const std::string_view> files) {
     std::string_view stem = name.substr(name.rfind('/') + 1);
     if (stem.ends_with(".stub")) stem.remove_suffix(5);
     std::string found;
-    for (const std::string& file : files)
+    for (const std::string_view file : files)
         if (stem.size() > 1 && last_part(file).find(stem) != std::string_view::npos)
             found.append(found.empty() ? "; did you mean " : ", ").append(file);
     return found.empty() ? "" : found + "?";
 }
 
 std::string nearest_stubs(std::string_view name) {
-    std::vector<std::string> names;
+    std::vector<std::string_view> names;
     for (const LibraryFile& file : library()) {
         if (!file.name.ends_with(".stub")) continue;
-        names.emplace_back(file.name);
+        names.push_back(file.name);
         // without its folder
         if (last_part(file.name) == name || std::string(last_part(file.name)) + ".stub" == name)
             return fmt::format("; did you mean {}?", file.name);
     }
-    const std::string near = nearest(name, names);
+    const std::string near = did_you_mean(name, names, most_suggestions);
     return near.empty() ? longer_names(name, names) : near;
 }
 

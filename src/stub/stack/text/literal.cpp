@@ -10,14 +10,13 @@
 #include <array>
 #include <bit>
 #include <charconv>
-#include <cmath>
 
-#include "stub/stack/text/half.hpp"
+#include "stub/number.hpp"
+#include "stub/set/data.hpp"
 
 namespace ptxgraft::stack {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_hex_digit(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 
 constexpr TypeId id(Type type) { return type_id(type); }
@@ -28,7 +27,9 @@ bool is_signed(TypeId base) {
 }
 bool is_float(TypeId base) { return base == id(Type::f32) || base == id(Type::f64) || is_half(base); }
 
-HalfFormat format_of(TypeId base) { return base == id(Type::f16) ? f16_format : bf16_format; }
+const arithmetic::Format& format_of(TypeId base) {
+    return base == id(Type::f16) ? arithmetic::f16_format : arithmetic::bf16_format;
+}
 
 // The bits of inf and of PTX's canonical NaN (PTX ISA 9.7.3.1, 9.7.4.1), for the types that have them.
 struct Specials {
@@ -68,7 +69,6 @@ struct Reading {
                         suffix.substr(0, 40)));
     }
 
-    [[nodiscard]] Expected<Constant> hex_float() const;
     [[nodiscard]] Expected<Constant> hex() const;
     [[nodiscard]] Expected<Constant> decimal() const;
     [[nodiscard]] Expected<Constant> real(std::string_view number, TypeId type, TypeId base,
@@ -77,20 +77,6 @@ struct Reading {
                                              bool is_negative) const;
     [[nodiscard]] std::string range_of(TypeId base) const;
 };
-
-// 0f and 8 or 0d and 16 hexadecimal digits (PTX ISA 4.5.2).
-bool is_hex_float(std::string_view word) {
-    if (word.size() < 2 || word[0] != '0') return false;
-    const char kind = static_cast<char>(word[1] | 0x20);
-    if (word.size() != (kind == 'f' ? 10u : 18u) || (kind != 'f' && kind != 'd')) return false;
-    return std::all_of(word.begin() + 2, word.end(), is_hex_digit);
-}
-
-Expected<Constant> Reading::hex_float() const {
-    std::uint64_t bits = 0;
-    std::from_chars(word.data() + 2, word.data() + word.size(), bits, 16);
-    return Constant{id(word.size() == 10 ? Type::f32 : Type::f64), bits};
-}
 
 // Types whose names are hexadecimal digits: behind 0x… they are a suffix where they are written in lower
 // case.
@@ -134,27 +120,13 @@ Expected<Constant> Reading::hex() const {
     return integer(digits, 16, type, base, false);
 }
 
-std::size_t skip_digits(std::string_view word, std::size_t at) {
-    while (at < word.size() && is_digit(word[at])) ++at;
-    return at;
-}
-
-std::size_t skip_exponent(std::string_view word, std::size_t at) {
-    if (at >= word.size() || (word[at] != 'e' && word[at] != 'E')) return at;
-    const std::size_t sign = at + 1 < word.size() && (word[at + 1] == '-' || word[at + 1] == '+') ? 1 : 0;
-    const std::size_t end = skip_digits(word, at + 1 + sign);
-    return end > at + 1 + sign ? end : at;
-}
-
 Expected<Constant> Reading::decimal() const {
     const bool is_negative = word[0] == '-';
-    const std::size_t begin = is_negative ? 1 : 0, point = skip_digits(word, begin);
-    const bool has_point = point < word.size() && word[point] == '.';
-    const std::size_t mantissa = has_point ? skip_digits(word, point + 1) : point,
-                      end = skip_exponent(word, mantissa);
-    const bool is_real = has_point || end != mantissa;
-    const std::string_view number = word.substr(begin, end - begin), suffix = word.substr(end);
-    if (mantissa - begin == (has_point ? 1u : 0u))
+    const std::size_t begin = is_negative ? 1 : 0;
+    const DecimalParts parts = decimal_parts(word, begin);
+    const bool is_real = parts.is_fraction();
+    const std::string_view number = word.substr(begin, parts.end - begin), suffix = word.substr(parts.end);
+    if (parts.mantissa - begin == (parts.mantissa != parts.whole ? 1u : 0u))
         return malformed("a literal is 1.5, 7, -7, 7s32, 1f64, 0x1F or 0f3F800000");
     // 017 is 15 in PTX and 17 to most readers
     if (!is_real && number.size() > 1 && number[0] == '0')
@@ -253,14 +225,12 @@ std::string print_real(const Constant& constant, TypeId base, std::string_view s
         return shortest(std::bit_cast<double>(constant.bits)).append(suffix);
     }
     if (!is_finite) return fmt::format("0x{:04X}{}", constant.bits, suffix);
-    return half_to_decimal(static_cast<std::uint16_t>(constant.bits), format_of(base)).append(suffix);
+    return half_to_decimal(static_cast<std::uint32_t>(constant.bits), format_of(base)).append(suffix);
 }
 
 }  // namespace
 
-TypeId base_of(TypeId type, const InstructionSet& set) {
-    return type < first_user_type ? type : type_id(set.user_types()[type - first_user_type].base);
-}
+TypeId base_of(TypeId type, const InstructionSet& set) { return SetData::of(set).base_of(type); }
 
 std::uint32_t width_of(TypeId base) {
     if (base == type_b8) return 8;
@@ -280,14 +250,15 @@ Expected<Constant> parse_literal(std::string_view word, Span place, const Instru
             "a literal is 1.5, 7, -7, 7s32, 1f64, 0x1F, 0f3F800000, inf, nan, true or false");
     }
     if (first == '0' && word.size() > 2) {
-        if (is_hex_float(word)) return reading.hex_float();
+        if (const auto bits = hex_float_bits(word))
+            return Constant{id(word.size() == 10 ? Type::f32 : Type::f64), *bits};
         const char kind = static_cast<char>(word[1] | 0x20);
         if (kind == 'x') return reading.hex();
         if ((kind == 'f' || kind == 'd') && set.find_type(word.substr(1)) == max_types)
             return reading.malformed("0f takes 8 hexadecimal digits, as in 0f3F800000, 0d takes 16");
         if (word.starts_with("-0x") || word.starts_with("-0X"))
             return reading.malformed("a hexadecimal literal has no sign; write -1s32 or 0xFFFFFFFF");
-        if (word[0] == '-' && is_hex_float(word.substr(1)))
+        if (word[0] == '-' && hex_float_bits(word.substr(1)))
             return reading.malformed("bits have no sign: it is the first of them");
     }
     return reading.decimal();
@@ -304,34 +275,6 @@ std::string print_literal(const Constant& constant, const InstructionSet& set) {
     const auto shift = 64 - width_of(base);
     const std::int64_t value = static_cast<std::int64_t>(constant.bits << shift) >> shift;
     return fmt::format("{}{}", value, constant.type == id(Type::s32) && value < 0 ? "" : name);
-}
-
-std::optional<std::uint32_t> payload_of(const Constant& constant, TypeId base) {
-    const auto low = static_cast<std::uint32_t>(constant.bits);
-    if (base == id(Type::s64)) {
-        const auto extended = static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(low)});
-        return extended == constant.bits ? std::optional(low) : std::nullopt;
-    }
-    if (base == id(Type::f64)) {
-        const auto value = std::bit_cast<double>(constant.bits);
-        const auto narrow = static_cast<float>(value);
-        // a conversion would make another NaN
-        if (std::isnan(value) || std::bit_cast<std::uint64_t>(double{narrow}) != constant.bits)
-            return std::nullopt;
-        return std::bit_cast<std::uint32_t>(narrow);
-    }
-    return constant.bits == low ? std::optional(low) : std::nullopt;
-}
-
-std::optional<std::uint64_t> bits_of(std::uint32_t payload, TypeId base) {
-    if (base == id(Type::s64))
-        return static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(payload)});
-    if (base == id(Type::f64)) {
-        const auto value = std::bit_cast<float>(payload);
-        return std::isnan(value) ? std::nullopt : std::optional(std::bit_cast<std::uint64_t>(double{value}));
-    }
-    const std::uint32_t width = width_of(base);
-    return width < 32 && payload >> width != 0 ? std::nullopt : std::optional<std::uint64_t>(payload);
 }
 
 }  // namespace ptxgraft::stack

@@ -28,9 +28,4 @@ struct Constant {
 /// The literal of a constant; empty for types that have none.
 [[nodiscard]] std::string print_literal(const Constant& constant, const InstructionSet& set);
 
-/// The payload of Opcode::constant that pushes a value; nothing where only the pool can hold it.
-[[nodiscard]] std::optional<std::uint32_t> payload_of(const Constant& constant, TypeId base);
-/// The value that Opcode::constant pushes; nothing where the payload has more bits than the type.
-[[nodiscard]] std::optional<std::uint64_t> bits_of(std::uint32_t payload, TypeId base);
-
 }  // namespace ptxgraft::stack

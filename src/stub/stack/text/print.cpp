@@ -6,7 +6,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "stub/stack/compile/bound.hpp"
+#include "stub/number.hpp"
+#include "stub/stack/compile/run.hpp"
 #include "stub/stack/text/text.hpp"
 
 namespace ptxgraft::stack {
@@ -20,34 +21,24 @@ std::string raw(const Instruction& instruction) {
 std::string bracket_word(const Instruction& i) {
     const bool is_repeat = i.opcode == Opcode::repeat;
     if (i != Instruction{i.opcode, 0, 0, is_repeat ? std::min(i.payload, max_repeats) : 0}) return {};
-    return is_repeat                   ? fmt::format("repeat {}", i.payload)
-           : i.opcode == Opcode::if_   ? "if"
-           : i.opcode == Opcode::else_ ? "else"
-                                       : "end";
+    return is_repeat ? fmt::format("repeat {}", i.payload) : std::string(bracket_name(i.opcode));
 }
 
 // Which brackets may be written as words: those with a partner that can be, too.
 std::vector<bool> bracket_words(std::span<const Instruction> code) {
-    constexpr std::size_t none = ~std::size_t{0};
-    struct Open {
-        std::size_t at, else_at;
-    };
+    std::vector<std::uint32_t> matches(code.size(), no_match);
+    match_brackets(code, matches.data());
     std::vector<bool> words(code.size());
-    std::vector<Open> open;
-    const auto is_word = [&](std::size_t at) { return at != none && !bracket_word(code[at]).empty(); };
-    for (std::size_t i = 0; i < code.size(); ++i) {
-        const Opcode opcode = code[i].opcode;
-        if (opcode == Opcode::repeat || opcode == Opcode::if_) open.push_back({i, none});
-        if (open.empty()) continue;
-        if (opcode == Opcode::else_ && code[open.back().at].opcode == Opcode::if_ &&
-            open.back().else_at == none)
-            open.back().else_at = i;
-        if (opcode != Opcode::end) continue;
-        const Open pair = open.back();
-        open.pop_back();
-        if (!is_word(pair.at) || !is_word(i)) continue;
-        words[pair.at] = words[i] = true;
-        if (is_word(pair.else_at)) words[pair.else_at] = true;
+    const auto is_word = [&](std::size_t at) { return !bracket_word(code[at]).empty(); };
+    for (std::size_t begin = 0; begin < code.size(); ++begin) {
+        const std::uint32_t next = matches[begin];
+        const bool begins = code[begin].opcode == Opcode::repeat || code[begin].opcode == Opcode::if_;
+        if (!begins || next == no_match) continue;
+        const bool has_else = code[next].opcode == Opcode::else_;
+        const std::uint32_t end = has_else ? matches[next] : next;
+        if (end == no_match || !is_word(begin) || !is_word(end)) continue;
+        words[begin] = words[end] = true;
+        if (has_else && is_word(next)) words[next] = true;
     }
     return words;
 }
@@ -217,9 +208,8 @@ class Printer {
     }
 
     [[nodiscard]] std::string stack_word(const Instruction& instruction) const {
-        const auto found = std::find_if(stack_words().begin(), stack_words().end(),
-                                        [&](const StackWord& w) { return w.opcode == instruction.opcode; });
-        if (found == stack_words().end() || !has_type(instruction.type)) return {};
+        const StackWord* const found = find_stack_word(&StackWord::opcode, instruction.opcode);
+        if (found == nullptr || !has_type(instruction.type)) return {};
         return fmt::format("{}.{}{}", found->word, set_.type_name(instruction.type),
                            found->has_number ? fmt::format(" {}", instruction.payload) : "");
     }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ptxgraft/stack.hpp"
+#include "stub/number.hpp"
 #include "stub/stack/compile/machine.hpp"
 #include "stub/stack/text/text.hpp"
 
@@ -57,9 +58,8 @@ class Maker {
             if (e != nullptr && has_operands(*e)) return apply(*e);
         }
         if (e == nullptr) return any_value();
-        const InputCode* const inputs = code_.inputs.data() + code_.input_bases[e->at];
-        for (std::size_t k = 0; k < e->inputs; ++k)
-            if (!inputs[k].is_immediate && depths_[inputs[k].stack] == 0 && value_of(inputs[k].stack)) return;
+        for (const InputCode& input : code_.inputs_of(*e))
+            if (!input.is_immediate && depths_[input.stack] == 0 && value_of(input.stack)) return;
         any_value();
     }
 
@@ -75,23 +75,20 @@ class Maker {
     }
 
     bool has_operands(const EntryCode& e) const {
-        const InputCode* const inputs = code_.inputs.data() + code_.input_bases[e.at];
-        std::array<std::uint32_t, max_types> needs{};
-        for (std::size_t k = 0; k < e.inputs; ++k)
-            if (!inputs[k].is_immediate && ++needs[inputs[k].stack] > depths_[inputs[k].stack]) return false;
-        return true;
+        return std::ranges::all_of(code_.inputs_of(e), [this](const InputCode& input) {
+            return input.is_immediate || depths_[input.stack] >= input.depth;
+        });
     }
 
     void apply(const EntryCode& e) {
-        const InputCode* const inputs = code_.inputs.data() + code_.input_bases[e.at];
         if (!has_pool_for(e)) return any_value();
         Instruction i{Opcode::form, 0, static_cast<std::uint16_t>(e.at), 0};
         std::vector<std::uint32_t> immediates;
-        for (std::size_t k = 0; k < e.inputs; ++k) {
-            if (inputs[k].is_immediate)
-                immediates.push_back(immediate(inputs[k]));
+        for (const InputCode& input : code_.inputs_of(e)) {
+            if (input.is_immediate)
+                immediates.push_back(immediate(input));
             else
-                --depths_[inputs[k].stack];
+                --depths_[input.stack];
         }
         if (!immediates.empty()) i.payload = immediates.back();
         if (immediates.size() > 1) {  // the others stand in the pool, the last of them first
@@ -105,9 +102,7 @@ class Maker {
 
     // A row of the pool for the immediates begins at one of its first 256 places.
     [[nodiscard]] bool has_pool_for(const EntryCode& e) const {
-        const InputCode* const inputs = code_.inputs.data() + code_.input_bases[e.at];
-        const auto immediates = std::count_if(inputs, inputs + e.inputs,
-                                              [](const InputCode& input) { return input.is_immediate; });
+        const auto immediates = std::ranges::count_if(code_.inputs_of(e), &InputCode::is_immediate);
         return immediates < 2 || program_.pool.size() <= 255;
     }
 
@@ -155,7 +150,7 @@ class Maker {
         const auto base = static_cast<Type>(code_.bases[type]);
         if (base == Type::u64 || base == Type::b64) {
             const auto bits = static_cast<std::uint64_t>(static_cast<std::int64_t>(number));
-            const auto payload = payload_of({type, bits}, code_.bases[type]);
+            const auto payload = payload_of(bits, code_.bases[type]);
             program_.code.push_back(payload ? Instruction{Opcode::constant, type, 0, *payload}
                                             : Instruction{Opcode::pooled, type, 0, pooled(bits)});
             return true;
@@ -174,11 +169,8 @@ class Maker {
     std::uint32_t bits_of(Type type, float number) {
         const auto integer = static_cast<std::uint32_t>(static_cast<std::int32_t>(number));
         const std::uint32_t single = std::bit_cast<std::uint32_t>(number);
-        // all of the numbers are exact in half precision
         const std::uint32_t half =
-            number == 0
-                ? 0
-                : (single >> 16 & 0x8000) | (((single >> 23 & 0xFF) - 112) << 10) | (single >> 13 & 0x3FF);
+            arithmetic::round_to(arithmetic::f16_format, number, arithmetic::Rounding::rn);
         switch (type) {
             case Type::f32:
             case Type::f64: return single;

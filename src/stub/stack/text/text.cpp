@@ -10,23 +10,11 @@
 #include <bit>
 #include <charconv>
 
+#include "stub/number.hpp"
+#include "stub/suggest.hpp"
+
 namespace ptxgraft::stack {
 namespace {
-
-constexpr std::array words = {StackWord{"dup", Opcode::dup},
-                              StackWord{"swap", Opcode::swap},
-                              StackWord{"drop", Opcode::drop},
-                              StackWord{"over", Opcode::over},
-                              StackWord{"rotate", Opcode::rotate},
-                              StackWord{"reverse", Opcode::reverse},
-                              StackWord{"clear", Opcode::clear},
-                              StackWord{"yank_dup", Opcode::yank_dup, true},
-                              StackWord{"swap_with", Opcode::swap_with, true},
-                              StackWord{"replace", Opcode::replace, true},
-                              StackWord{"store", Opcode::store, true, 255},
-                              StackWord{"load", Opcode::load, true, 255}};
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 struct Range {
     std::int64_t low, high;
@@ -58,8 +46,6 @@ std::string text_of(Range range, std::int64_t step) {
 
 }  // namespace
 
-std::span<const StackWord> stack_words() { return words; }
-
 std::string element_name(const SiteOperand& operand, std::uint32_t element) {
     return operand.count == 0 ? operand.name : fmt::format("{}[{}]", operand.name, element);
 }
@@ -84,9 +70,16 @@ Expected<void> Reader::read_import(std::string_view text, const InstructionSet& 
 }
 
 Expected<void> Reader::read_text(std::string_view text, Program& program, std::vector<Span>& places) {
-    program.code.clear();
     program.pool.clear();
     program.routines.clear();
+    imports_.clear();
+    routine_places_.clear();
+    pool_.clear();
+    return read_behind(text, program, places);
+}
+
+Expected<void> Reader::read_behind(std::string_view text, Program& program, std::vector<Span>& places) {
+    program.code.clear();
     places.clear();
     if (text.size() >= Span::none) return fail(Errc::text_too_large);
     program_ = &program;
@@ -94,10 +87,7 @@ Expected<void> Reader::read_text(std::string_view text, Program& program, std::v
     places_ = &places;
     in_routine_ = 0;
     brackets_.clear();
-    imports_.clear();
-    routine_places_.clear();
     routine_place_.clear();
-    pool_.clear();
     words_ = Words(text);
     return read_words();
 }
@@ -106,24 +96,10 @@ void Reader::begin(const InstructionSet& set, const Signature& signature, Progra
     set_ = &set;
     signature_ = &signature;
     program_ = &program;
-    operands_.fill(signature);
     cache_.forget();
     pool_.clear();
     machine_ = 0;
     chain_ = nullptr;
-}
-
-Expected<void> Reader::read_more(std::string_view text, Program& program) {
-    program.code.clear();
-    own_places_.clear();
-    program_ = &program;
-    code_ = &program.code;
-    places_ = &own_places_;
-    in_routine_ = 0;
-    routine_place_.clear();
-    brackets_.clear();
-    words_ = Words(text);
-    return read_words();
 }
 
 Expected<void> Reader::read_words() {
@@ -138,16 +114,14 @@ Expected<void> Reader::read_words() {
     }
     if (brackets_.empty()) return {};
     const Bracket& open = brackets_.back();
-    const std::string_view name = open.opcode == Opcode::repeat ? "repeat"
-                                  : open.opcode == Opcode::if_  ? "if"
-                                                                : "routine";
+    const std::string_view name = open.opcode == Opcode::call ? "routine" : bracket_name(open.opcode);
     return fail(Errc::stack_bracket_wrong, open.place, fmt::format("this {} has no end", name));
 }
 
 Expected<void> Reader::word() {
     const std::string_view word = words_.word();
     if (words_.is_arrow()) return assignment();
-    if (const std::int32_t index = operands_.find(word); index >= 0)
+    if (const std::int32_t index = find_operand(word); index >= 0)
         return operand(word, static_cast<std::uint32_t>(index));
     const char first = word[0];
     if (is_digit(first) || first == '.' || first == '-') return literal(word);
@@ -167,14 +141,14 @@ Expected<void> Reader::dotted(std::string_view word) {
 
 // A word without a dot
 Expected<void> Reader::plain(std::string_view word) {
-    if (const auto is_known = language_word(word); !is_known || *is_known)
-        return is_known ? Expected<void>{} : tl::unexpected(is_known.error());
+    const bool is_language = TRY(language_word(word));
+    if (is_language) return {};
     if (const std::int32_t routine = find_routine(word); routine >= 0)
         return done({Opcode::call, 0, static_cast<std::uint16_t>(routine), 0});
     if (const std::int32_t index = set_->find(word); index >= 0)
         return entry(static_cast<std::uint32_t>(index));
-    if (const auto is_element = element(word, Opcode::input); !is_element || *is_element)
-        return is_element ? Expected<void>{} : tl::unexpected(is_element.error());
+    const bool is_element = TRY(element(word, Opcode::input));
+    if (is_element) return {};
     if (is_literal_word(word, *set_)) return literal(word);
     return unknown(word);
 }
@@ -186,7 +160,7 @@ Expected<void> Reader::literal(std::string_view word) {
 }
 
 void Reader::push_constant(const Constant& constant) {
-    if (const auto payload = payload_of(constant, base_of(constant.type, *set_)))
+    if (const auto payload = payload_of(constant.bits, base_of(constant.type, *set_)))
         return (void)kept({Opcode::constant, constant.type, 0, *payload});
     add({Opcode::pooled, constant.type, 0, pool_.place(program_->pool, constant.bits)});
 }
@@ -207,21 +181,19 @@ Expected<void> Reader::operand(std::string_view word, std::uint32_t index) {
                                   : kept({Opcode::input, 0, static_cast<std::uint16_t>(index), 0});
 }
 
-// Behind an arrow no other word can stand: there operands may have any name.
-std::int32_t Reader::place_of(std::string_view name) const {
+// Behind an arrow, where no other word can stand, operands may have the name of a word of the language.
+std::int32_t Reader::find_operand(std::string_view name, bool is_target) const {
     const auto& operands = signature_->operands;
-    const auto at =
-        std::find_if(operands.begin(), operands.end(), [&](const SiteOperand& o) { return o.name == name; });
-    return at == operands.end() ? -1 : static_cast<std::int32_t>(at - operands.begin());
+    const auto at = std::ranges::find(operands, name, &SiteOperand::name);
+    const bool is_there = at != operands.end() && !name.empty() && (is_target || !is_language_word(name));
+    return is_there ? static_cast<std::int32_t>(at - operands.begin()) : -1;
 }
 
 // `frag[2]`: adds the instruction. False if the word does not name an operand.
 Expected<bool> Reader::element(std::string_view word, Opcode opcode) {
     const std::size_t bracket = word.back() == ']' ? word.find('[') : std::string_view::npos;
     const std::string_view stem = word.substr(0, bracket);
-    const std::int32_t index = stem.empty()                                         ? -1
-                               : opcode == Opcode::assign && is_language_word(stem) ? place_of(stem)
-                                                                                    : operands_.find(stem);
+    const std::int32_t index = find_operand(stem, opcode == Opcode::assign);
     if (index < 0) return false;
     const SiteOperand& operand = signature_->operands[static_cast<std::size_t>(index)];
     if (bracket == std::string_view::npos || in_routine_ != 0) {
@@ -233,13 +205,12 @@ Expected<bool> Reader::element(std::string_view word, Opcode opcode) {
     if (operand.count == 0)
         return fail_here(Errc::stack_element_out_of_range,
                          fmt::format("{} is not a fragment; write {}", stem, stem));
-    const std::string_view digits = word.substr(bracket + 1, word.size() - bracket - 2);
-    std::uint32_t number = 0;
-    const auto [stop, code] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-    if (code != std::errc() || stop != digits.data() + digits.size() || number >= operand.count)
+    const auto number = whole_number(word.substr(bracket + 1, word.size() - bracket - 2));
+    if (!number || *number >= operand.count)
         return fail_here(Errc::stack_element_out_of_range, fmt::format("{} has the elements {}[0] to {}[{}]",
                                                                        stem, stem, stem, operand.count - 1));
-    const Instruction instruction{opcode, 0, static_cast<std::uint16_t>(index), number};
+    const Instruction instruction{opcode, 0, static_cast<std::uint16_t>(index),
+                                  static_cast<std::uint32_t>(*number)};
     if (opcode == Opcode::input) cache_.remember(word, instruction);
     add(instruction);
     return true;
@@ -290,9 +261,7 @@ Expected<void> Reader::immediates(std::uint32_t index, std::size_t count) {
     std::vector<std::uint64_t> values;
     for (const EntryOperand& operand : entry.operands) {
         if (!operand.is_immediate) continue;
-        const auto value = TRY(seen < count ? Expected<std::uint64_t>(tl::unexpected(
-                                                  immediate(operand, code_->size(), entry.name).error()))
-                                            : immediate(operand, at++, entry.name));
+        const auto value = TRY(immediate(operand, seen < count ? code_->size() : at++, entry.name));
         values.push_back(value);
     }
     code_->resize(code_->size() - count);
@@ -342,9 +311,8 @@ Expected<bool> Reader::stack_word(std::string_view word) {
     const std::size_t dot = word.find('.');
     const std::string_view stem = word.substr(0, dot);
     if (stem == "as") return cast(word).map([] { return true; });
-    const auto found =
-        std::find_if(words.begin(), words.end(), [&](const StackWord& w) { return w.word == stem; });
-    if (found == words.end()) return false;
+    const StackWord* const found = find_stack_word(&StackWord::word, stem);
+    if (found == nullptr) return false;
     const auto type = TRY(stack_type(word, word.substr(dot + 1)));
     const Instruction instruction{found->opcode, type, 0, 0};
     if (!found->has_number) return kept(instruction).map([] { return true; });
@@ -408,16 +376,32 @@ Expected<std::uint32_t> Reader::number(std::string_view what, std::uint32_t most
 Expected<void> Reader::raw(std::string_view word) {
     const bool is_constant = word.starts_with("!!");
     const std::string_view digits = word.substr(is_constant ? 2 : 1);
-    std::uint64_t bytes = 0;
-    const auto [stop, code] = std::from_chars(digits.data(), digits.data() + digits.size(), bytes, 16);
-    if (digits.size() != 16 || code != std::errc() || stop != digits.data() + digits.size())
+    const auto bytes = whole_number(digits, 16);
+    if (digits.size() != 16 || !bytes)
         return fail_here(
             Errc::stack_word_unknown,
             fmt::format("{}: ! takes the 16 hexadecimal digits of an instruction, !! of a constant",
                         word.substr(0, 40)));
-    if (is_constant) return program_->pool.push_back(bytes), Expected<void>{};
-    return done(std::bit_cast<Instruction>(bytes));
+    if (is_constant) return program_->pool.push_back(*bytes), Expected<void>{};
+    return done(std::bit_cast<Instruction>(*bytes));
 }
+
+namespace {
+
+std::vector<std::string> all_words(const InstructionSet& set, const Signature& signature,
+                                   std::span<const Routine> routines) {
+    std::vector<std::string> all(language_words.begin(), language_words.end());
+    for (const SiteOperand& operand : signature.operands) all.push_back(element_name(operand, 0));
+    for (const Routine& routine : routines) all.push_back(routine.name);
+    for (const Entry& entry : set.entries()) all.push_back(entry.name);
+    for (const StackWord& word : stack_words)
+        for (TypeId type = 0; type < max_types; ++type)
+            if (const auto name = set.type_name(type); !name.empty())
+                all.push_back(fmt::format("{}.{}", word.word, name));
+    return all;
+}
+
+}  // namespace
 
 Expected<void> Reader::unknown(std::string_view word) const {
     std::string shown(word.substr(0, 60));
@@ -427,8 +411,9 @@ Expected<void> Reader::unknown(std::string_view word) const {
     if (in_routine_ != 0 && word == routine_.name)
         return fail_here(Errc::stack_word_unknown,
                          fmt::format("{}: a routine uses only those above it, not itself", shown));
-    return fail_here(Errc::stack_word_unknown,
-                     shown + suggestions(word, *set_, *signature_, program_->routines));
+    const std::vector<std::string> words = all_words(*set_, *signature_, program_->routines);
+    const std::vector<std::string_view> names(words.begin(), words.end());
+    return fail_here(Errc::stack_word_unknown, shown + did_you_mean(word, names, most_suggestions));
 }
 
 }  // namespace ptxgraft::stack

@@ -16,36 +16,12 @@
 
 namespace ptxgraft::stack {
 
-/// A word that rearranges the stack of the type behind its dot: `dup.f32`.
-struct StackWord {
-    std::string_view word;
-    Opcode opcode;
-    bool has_number = false;           ///< `yank_dup.f32 2`
-    std::uint32_t most = 0xFFFFFFFFu;  ///< of the number
-};
-[[nodiscard]] std::span<const StackWord> stack_words();
-/// Words that stand for themselves: `repeat`, `if` …
-[[nodiscard]] std::span<const std::string_view> language_words();
-[[nodiscard]] bool is_language_word(std::string_view word);
-
-inline constexpr std::size_t most_routines = 256;
+inline constexpr std::size_t most_routines = 256, most_suggestions = 4;
 
 /// The stubs of the library that a text is being imported into, innermost first: a stub cannot import itself.
 struct ImportChain {
     std::string_view name;
     const ImportChain* outer = nullptr;
-};
-
-/// Where the operands of a signature are found by name; those that have a word of the language are not.
-class OperandNames {
-  public:
-    void fill(const Signature& signature);
-    [[nodiscard]] std::int32_t find(std::string_view name) const;
-
-  private:
-    const Signature* signature_ = nullptr;
-    std::vector<std::uint16_t> table_;  // open addressing; none: free
-    std::uint32_t mask_ = 0;
 };
 
 /// Where a value stands in a pool.
@@ -127,7 +103,9 @@ class Reader {
                                Program& program, std::vector<Span>& places, const ImportChain& chain);
     /// Reads a text behind the routines and constants that a program has; the code is cleared first. For
     /// print, which reads back what it writes.
-    Expected<void> read_more(std::string_view text, Program& program);
+    Expected<void> read_more(std::string_view text, Program& program) {
+        return read_behind(text, program, own_places_);
+    }
     /// Gets ready for read_more.
     void begin(const InstructionSet& set, const Signature& signature, Program& program);
 
@@ -155,14 +133,16 @@ class Reader {
     };
 
     Expected<void> read_text(std::string_view text, Program& program, std::vector<Span>& places);
+    Expected<void> read_behind(std::string_view text, Program& program, std::vector<Span>& places);
     Expected<void> read_words();
     Expected<void> word();
     Expected<void> dotted(std::string_view word);
     Expected<void> plain(std::string_view word);
     Expected<bool> language_word(std::string_view word);
+    Expected<void> if_word();
     Expected<void> assignment();
     Expected<void> operand(std::string_view word, std::uint32_t index);
-    [[nodiscard]] std::int32_t place_of(std::string_view name) const;
+    [[nodiscard]] std::int32_t find_operand(std::string_view name, bool is_target = false) const;
     Expected<bool> element(std::string_view word, Opcode opcode);
     Expected<void> literal(std::string_view word);
     Expected<void> entry(std::uint32_t index);
@@ -212,20 +192,25 @@ class Reader {
     std::uint32_t in_routine_ = 0;  // brackets that stood open where it began, plus 1
     std::vector<Bracket> brackets_;
     std::vector<std::string_view> imports_;  // by this text
-    OperandNames operands_;
     PoolPlaces pool_;
     std::vector<Span> own_places_;  // of read_more
     WordCache cache_;
-    std::uint64_t machine_ = 0;  // that operands_ and cache_ are of; 0: of none
+    std::uint64_t machine_ = 0;  // that cache_ is of; 0: of none
 };
-
-/// What an unknown word could have meant: "; did you mean add.f32, add.s32?" or nothing.
-[[nodiscard]] std::string suggestions(std::string_view word, const InstructionSet& set,
-                                      const Signature& signature, std::span<const Routine> routines);
-/// The nearest of some names, in the same form.
-[[nodiscard]] std::string nearest(std::string_view word, std::span<const std::string> names);
 
 /// `acc` or `frag[2]`
 [[nodiscard]] std::string element_name(const SiteOperand& operand, std::uint32_t element);
+
+// ---- `.stub` files
+
+/// The first line that is neither blank nor a comment: the signature line, of a file that has one.
+[[nodiscard]] Span signature_line(std::string_view text);
+
+/// Whether a file's signature line agrees with a site; `place` is that line's.
+[[nodiscard]] Expected<void> check_fit(const StubFile& file, const Signature& site, const Policy& policy,
+                                       Span place);
+
+/// An error in a part of a text, as one in the whole.
+[[nodiscard]] Error shifted(Error error, std::uint32_t by);
 
 }  // namespace ptxgraft::stack

@@ -14,8 +14,6 @@
 namespace ptxgraft::stack {
 namespace {
 
-constexpr std::array<std::string_view, 6> language = {"if", "else", "end", "repeat", "routine", "import"};
-
 // A name that no literal, bracket or operand's element can be.
 bool is_name(std::string_view name) {
     const auto is_letter = [](char c) {
@@ -29,34 +27,24 @@ bool is_name(std::string_view name) {
 
 }  // namespace
 
-std::span<const std::string_view> language_words() { return language; }
-bool is_language_word(std::string_view word) {
-    return std::find(language.begin(), language.end(), word) != language.end();
-}
-
 // Brackets, routines, imports. False if it is none.
 Expected<bool> Reader::language_word(std::string_view word) {
-    if (word.size() > 7) return false;
-    const auto yes = [] { return true; };
-    switch (word[0]) {
-        case 'i':
-            if (word == "if") {
-                brackets_.push_back({Opcode::if_, false, words_.place()});
-                add({Opcode::if_, 0, 0, 0});
-                return true;
-            }
-            return word == "import" ? import().map(yes) : false;
-        case 'e':
-            if (word != "end" && word != "else") return false;
-            if (brackets_.empty())  // it closes nothing: an operand may have the name
-                if (const std::int32_t index = place_of(word); index >= 0)
-                    return operand(word, static_cast<std::uint32_t>(index)).map(yes);
-            return word == "end" ? end_word().map(yes) : else_word().map(yes);
-        case 'r':
-            if (word == "repeat") return repeat().map(yes);
-            return word == "routine" ? routine().map(yes) : false;
-        default: return false;
-    }
+    constexpr std::array<Expected<void> (Reader::*)(), language_words.size()> readers = {
+        &Reader::if_word, &Reader::else_word, &Reader::end_word,
+        &Reader::repeat,  &Reader::routine,   &Reader::import};
+    const auto found = std::ranges::find(language_words, word);
+    if (found == language_words.end()) return false;
+    if ((word == "end" || word == "else") &&
+        brackets_.empty())  // it closes nothing: an operand may have the name
+        if (const std::int32_t index = find_operand(word, true); index >= 0)
+            return operand(word, static_cast<std::uint32_t>(index)).map([] { return true; });
+    const auto read = readers[static_cast<std::size_t>(found - language_words.begin())];
+    return (this->*read)().map([] { return true; });
+}
+
+Expected<void> Reader::if_word() {
+    brackets_.push_back({Opcode::if_, false, words_.place()});
+    return done({Opcode::if_, 0, 0, 0});
 }
 
 Expected<void> Reader::repeat() {
@@ -105,17 +93,12 @@ std::string Reader::why_taken(std::string_view name) const {
     const auto taken = [&](std::string_view what) {
         return fmt::format("{} is {}; choose another name", name, what);
     };
-    if (operands_.find(name) >= 0) return taken("an operand");
+    if (find_operand(name) >= 0) return taken("an operand");
     if (is_language_word(name)) return taken("a word of the language");
     if (find_routine(name) >= 0) return taken("a routine already");
     if (set_->find(name) >= 0) return taken("an instruction of the set");
     if (is_literal_word(name, *set_)) return taken("a literal");
-    const std::string_view stem = name.substr(0, name.find('.'));
-    const bool is_stack_word =
-        stem.size() < name.size() &&
-        (stem == "as" || std::any_of(stack_words().begin(), stack_words().end(),
-                                     [&](const StackWord& w) { return w.word == stem; }));
-    return is_stack_word ? taken("a word of the language") : "";
+    return is_stack_word(name) ? taken("a word of the language") : "";
 }
 
 // `routine square f32 -> f32 :`
@@ -132,7 +115,7 @@ Expected<void> Reader::routine() {
     if (std::string why = why_taken(words_.word()); !why.empty())
         return fail_here(Errc::stack_routine_wrong, std::move(why));
     routine_ = Routine{std::string(words_.word()), {}, {}, {}};
-    if (auto read = routine_types(routine_); !read) return read;
+    TRY(routine_types(routine_));
     code_ = &routine_.code;
     brackets_.push_back({Opcode::call, false, place});
     in_routine_ = 1;

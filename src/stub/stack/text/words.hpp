@@ -1,14 +1,59 @@
 #pragma once
-// Splits the text of a program into words.
+// Splits the text of a program into words; the words that the language has itself.
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 
 #include "ptxgraft/error.hpp"
+#include "ptxgraft/stack.hpp"
 
 namespace ptxgraft::stack {
+
+/// Words that stand around others.
+inline constexpr std::array<std::string_view, 6> language_words = {"if",     "else",    "end",
+                                                                   "repeat", "routine", "import"};
+inline bool is_language_word(std::string_view word) {
+    return std::ranges::find(language_words, word) != language_words.end();
+}
+
+/// `repeat`, `if`, `else` or `end`.
+constexpr std::string_view bracket_name(Opcode opcode) {
+    constexpr std::array<std::string_view, 4> names = {"repeat", "if", "else", "end"};
+    return names[static_cast<std::size_t>(opcode) - static_cast<std::size_t>(Opcode::repeat)];
+}
+
+/// A word that rearranges the stack of the type behind its dot: `dup.f32`.
+struct StackWord {
+    std::string_view word;
+    Opcode opcode;
+    bool has_number = false;           ///< `yank_dup.f32 2`
+    std::uint32_t most = 0xFFFFFFFFu;  ///< of the number
+};
+inline constexpr std::array stack_words = {StackWord{"dup", Opcode::dup},
+                                           StackWord{"swap", Opcode::swap},
+                                           StackWord{"drop", Opcode::drop},
+                                           StackWord{"over", Opcode::over},
+                                           StackWord{"rotate", Opcode::rotate},
+                                           StackWord{"reverse", Opcode::reverse},
+                                           StackWord{"clear", Opcode::clear},
+                                           StackWord{"yank_dup", Opcode::yank_dup, true},
+                                           StackWord{"swap_with", Opcode::swap_with, true},
+                                           StackWord{"replace", Opcode::replace, true},
+                                           StackWord{"store", Opcode::store, true, 255},
+                                           StackWord{"load", Opcode::load, true, 255}};
+/// Null: there is none.
+template <class Value> const StackWord* find_stack_word(Value StackWord::*member, const Value& value) {
+    const auto found = std::ranges::find(stack_words, value, member);
+    return found == stack_words.end() ? nullptr : &*found;
+}
+/// `dup.f32`, `as.u32.f32` and all else that begins so.
+inline bool is_stack_word(std::string_view word) {
+    const std::string_view stem = word.substr(0, word.find('.'));
+    return stem.size() < word.size() && (stem == "as" || find_stack_word(&StackWord::word, stem) != nullptr);
+}
 
 /// What may end a word: all but `-` and `/` do; these may begin an arrow or a comment.
 enum class CharKind : std::uint8_t { word, blank, line_end, separator, hash, minus, slash };
