@@ -126,9 +126,9 @@ class PTXGRAFT_API Skeleton {
     [[nodiscard]] Expected<std::string> render(std::initializer_list<Graft> grafts) const {
         return render(std::span<const Graft>(grafts.begin(), grafts.size()));
     }
-    /// The same by routes. Beside the errors of render() Errc::route_not_possible, with the graft's `index`; and
-    /// Errc::site_unknown for an option that names no site. The functions of the `call` route stand before the
-    /// function that holds the first copy.
+    /// The same by routes. Beside the errors of render() Errc::route_not_possible, with the graft's `index`;
+    /// and Errc::site_unknown for an option that names no site. The functions of the `call` route stand
+    /// before the function that holds the first copy.
     [[nodiscard]] Expected<Rendered> render_by(std::span<const Graft> grafts,
                                                const RouteOptions& routes) const;
     /// Renders, assembles (on a GPU, for that GPU unless the options say otherwise) and loads. Errors of the

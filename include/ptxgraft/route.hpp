@@ -1,9 +1,9 @@
 #pragma once
 /// @file route.hpp
-/// Routes: the ways of a stub into machine code. A stub of 32 instructions at 128 copies is 4,096 instructions for
-/// the assembler when its text stands in each copy, and 32 when each copy calls one function; a call costs the
-/// kernel some tens of cycles and the registers around it. So what stands in a loop is inlined, and what stands
-/// behind it at many copies is called.
+/// Routes: the ways of a stub into machine code. A stub of 32 instructions at 128 copies is 4,096
+/// instructions for the assembler when its text stands in each copy, and 32 when each copy calls one
+/// function; a call costs the kernel some tens of cycles and the registers around it. So what stands in a
+/// loop is inlined, and what stands behind it at many copies is called.
 
 #include <cstdint>
 #include <map>
@@ -23,9 +23,10 @@ enum class Route : std::uint8_t {
 /// The route of a name; Errc::route_unknown lists them.
 [[nodiscard]] PTXGRAFT_API Expected<Route> route_from_name(std::string_view name);
 
-/// Which routes are wanted. `call` is Errc::route_not_possible for a stub that means something else in a function of
-/// its own: it returns or exits, allocates on the stack, changes the number of registers, uses wgmma or a carry flag
-/// that is set before it, or names a variable, parameter or label of the function around the site.
+/// Which routes are wanted. `call` is Errc::route_not_possible for a stub that means something else in a
+/// function of its own: it returns or exits, allocates on the stack, changes the number of registers, uses
+/// wgmma or a carry flag that is set before it, or names a variable, parameter or label of the function
+/// around the site.
 struct RouteOptions {
     Route route = Route::inlined;  ///< of sites that have none of their own
     std::map<std::string, Route, std::less<>> sites = {};

@@ -5,8 +5,8 @@
 ///     const Module module = TRY(parse(text));
 ///     TRY(check(module));
 ///
-/// It stands as the whole right side of a declaration or an assignment, or as a statement: the temporaries of a larger
-/// expression would be lost on the way out. (A statement expression of GCC and clang.)
+/// It stands as the whole right side of a declaration or an assignment, or as a statement: the temporaries of
+/// a larger expression would be lost on the way out. (A statement expression of GCC and clang.)
 
 #include <utility>
 

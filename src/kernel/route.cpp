@@ -30,8 +30,9 @@ namespace {
 
 using syntax::Passed;
 
-// From so many instructions in all copies on a call is faster to assemble. The assembler takes 5 ms for the calls of 16
-// copies, and 20 us for each instruction that is inlined (variant_bench, BM_Route): they are even at some 400.
+// From so many instructions in all copies on a call is faster to assemble. The assembler takes 5 ms for the
+// calls of 16 copies, and 20 us for each instruction that is inlined (variant_bench, BM_Route): they are even
+// at some 400.
 constexpr std::size_t least_called_instructions = 512;
 
 // The registers of operands, fragments element by element.

@@ -1,6 +1,7 @@
 #pragma once
 /// @file route.hpp
-/// What a skeleton's text says about routes of its sites: read once, when somebody asks for another than `inlined`.
+/// What a skeleton's text says about routes of its sites: read once, when somebody asks for another than
+/// `inlined`.
 
 #include <optional>
 #include <string>

@@ -8,9 +8,10 @@
 
 namespace ptxgraft::syntax {
 
-/// The basic blocks of a function that lie on a cycle of its control-flow graph, as spans of the text that was parsed,
-/// in its order: what stands there may run more than once in one call. Calls return behind themselves; an indirect
-/// branch (`brx.idx`) may go to every label that a `.branchtargets` of the function lists.
+/// The basic blocks of a function that lie on a cycle of its control-flow graph, as spans of the text that
+/// was parsed, in its order: what stands there may run more than once in one call. Calls return behind
+/// themselves; an indirect branch (`brx.idx`) may go to every label that a `.branchtargets` of the function
+/// lists.
 [[nodiscard]] std::vector<Span> blocks_in_loops(Statement function);
 
 }  // namespace ptxgraft::syntax

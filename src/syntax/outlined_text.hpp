@@ -1,7 +1,7 @@
 #pragma once
 /// @file outlined_text.hpp
-/// The text of a function that was made of statements of another one, and of the call in their place: registers go
-/// through `.param`s (PTX ISA 7.1, 5.1.6.2).
+/// The text of a function that was made of statements of another one, and of the call in their place:
+/// registers go through `.param`s (PTX ISA 7.1, 5.1.6.2).
 
 #include <cstdint>
 #include <optional>
@@ -29,8 +29,8 @@ struct Passed {
 
 class OutlinedText {
   public:
-    /// `prefix`: what the parameters' names begin with. One register comes out as a scalar, several as an array of
-    /// bytes.
+    /// `prefix`: what the parameters' names begin with. One register comes out as a scalar, several as an
+    /// array of bytes.
     OutlinedText(std::string name, std::string prefix, std::vector<Passed> in, std::vector<Passed> out);
     /// `.func … { … }` around a body, which uses the `declared` registers.
     [[nodiscard]] std::string definition(std::span<const Passed> declared, std::string_view body) const;

@@ -1,4 +1,5 @@
-// Routes: a stub that is called computes what it computes where it is inlined; `auto` says why it takes which.
+// Routes: a stub that is called computes what it computes where it is inlined; `auto` says why it takes
+// which.
 #include "ptxgraft/route.hpp"
 
 #include <gmock/gmock.h>
@@ -23,7 +24,8 @@ using testing::Not;
 const std::string head =
     ".version 8.0\n.target sm_90a\n.address_size 64\n.global .f32 table[4] = {1.0, 2.0, 3.0, 4.0};\n";
 
-// A copy over one element: operands of all classes of registers, each direction, a fragment of four, a predicate.
+// A copy over one element: operands of all classes of registers, each direction, a fragment of four, a
+// predicate.
 std::string copy(const std::string& policy = "") {
     return "\t{ // PTXGRAFT_SITE s " + policy + R"(
 	.reg .f32 _acc; // mod f32 acc
@@ -257,9 +259,10 @@ TEST(Route, ThreadsAskAtOnce) {
     EXPECT_THAT(texts, Each(expected));
 }
 
-// A stub for any site: every operand of floats that may be written gets one and a half times the first that may be read.
+// A stub for any site: every operand of floats that may be written gets one and a half times the first that
+// may be read.
 std::string program_for(const Site& site) {
-    std::string read, program;  // what is read; a literal where there is nothing
+    std::string read, program;
     for (const SiteOperand& o : site.signature.operands)
         if (read.empty() && o.type == Type::f32 && o.direction != Direction::out)
             read = o.count == 0 ? o.name : o.name + "[0]";

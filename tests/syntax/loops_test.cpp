@@ -50,7 +50,8 @@ TEST(Loops, NestedOnesWithBranchesInside) {
                 ElementsAre("1", "2", "3", "4"));
 }
 
-// A compiler puts what is rare behind the return: it comes back and is in no loop, or in one that it is part of.
+// A compiler puts what is rare behind the return: it comes back and is in no loop, or in one that it is part
+// of.
 TEST(Loops, BlocksBehindTheReturn) {
     EXPECT_THAT(
         looped(mark(1) + "@%p bra RARE;\nBACK:\n" + mark(2) + "ret;\nRARE:\n" + mark(3) + "bra BACK;"),

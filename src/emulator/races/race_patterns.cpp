@@ -9,8 +9,8 @@ namespace ptxgraft::emulator {
 namespace {
 
 constexpr std::size_t most_patterns = 2048;
-// Misses in a row after which an instruction counts as irregular, for some accesses; then it is tried again a few times,
-// and counts as irregular for twice as many where it misses again.
+// Misses in a row after which an instruction counts as irregular, for some accesses; then it is tried again a
+// few times, and counts as irregular for twice as many where it misses again.
 constexpr unsigned many_misses = 10, few_misses = 2, first_skipped = 512, most_skipped = 1u << 15;
 
 template <class F> void for_each(std::uint32_t lanes, F&& f) {
