@@ -21,7 +21,7 @@ using Table = std::unordered_multimap<std::string_view, Resolver>;
 const Table& table() {
     static const Table built = [] {
         Table all;
-        for (const auto rows : {integer_rows(), logic_rows(), comparison_rows(), float_rows(),
+        for (const auto rows : {integer_rows(), logic_rows(), comparison_rows(), float_rows(), half_rows(),
                                 conversion_rows(), narrow_rows(), video_rows()})
             for (const ResolverRow& row : rows) all.emplace(row.opcode, row.resolve);
         return all;
@@ -236,7 +236,7 @@ Resolved resolve(std::string_view opcode, std::span<const std::string_view> modi
     const auto [begin, end] = table().equal_range(opcode);
     for (auto row = begin; row != end; ++row)
         if (Resolved found = row->second(Modifiers(modifiers), shape)) return found;
-    return resolve_half(opcode, Modifiers(modifiers), shape);
+    return std::nullopt;
 }
 
 // ptxas takes .ftz and .relu after the type as well; CUDA's headers write so: lg2.approx.f32.ftz,
