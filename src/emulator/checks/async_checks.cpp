@@ -131,23 +131,19 @@ void AsyncChecks::commit_bulk_groups(std::uint32_t mask) {
     if (!is_on_) return;
     Checker& checker = *warp_.cta().checker();
     const WarpTime time = checker.order.advance(checker.agents.bulk_stores());
-    each_lane(mask, [&](unsigned lane) {
-        checker.bulk_stores(warp_.number(), lane).groups.commit(time);
-        return true;
-    });
+    each_bit(mask, [&](unsigned lane) { checker.bulk_stores(warp_.number(), lane).groups.commit(time); });
 }
 
 void AsyncChecks::wait_bulk_groups(std::uint32_t mask, const BulkWait& wait) {
     if (!is_on_) return;
     Checker& checker = *warp_.cta().checker();
-    each_lane(mask, [&](unsigned lane) {
+    each_bit(mask, [&](unsigned lane) {
         ThreadBulkStores& stores = checker.bulk_stores(warp_.number(), lane);
         const WarpTime time = stores.groups.complete(wait.pending);
         stores.waited = std::max(stores.waited, time);
         const std::uint32_t what = wait.reads_only ? 1u << Agents::reads_lane : ~0u;
         if (time != 0)
             checker.order.learn(warp_.number(), 1u << lane, false, checker.agents.bulk_stores(), what, time);
-        return true;
     });
 }
 
@@ -206,9 +202,7 @@ bool AsyncChecks::note_copy(const Access& access, const CopiedPiece& piece, unsi
     warp_.memory().describe(Space::global, piece.from, lane, from);
     if (from.written != nullptr) {
         std::memcpy(to.written, from.written, piece.wanted);
-        const bool is_whole = std::all_of(from.written, from.written + piece.wanted,
-                                          [](std::uint8_t bits) { return bits == all_bits; });
-        if (!is_whole)
+        if (!are_defined(from.written, piece.wanted))
             memory.remember(Space::shared, to.begin, lane, piece.wanted,
                             memory.origin_at(Space::global, from.begin, lane));
     }
@@ -231,20 +225,18 @@ bool AsyncChecks::note_copied(const Located& at, unsigned lane, std::uint32_t by
 
 void AsyncChecks::commit_copies(std::uint32_t mask) {
     if (!is_on_) return;
-    each_lane(mask, [&](unsigned lane) {
+    each_bit(mask, [&](unsigned lane) {
         ThreadCopies& copies = warp_.cta().checker()->copies(warp_.number(), lane);
         copies.groups.commit(copies.now++);
-        return true;
     });
 }
 
 void AsyncChecks::wait_copies(std::uint32_t mask, std::uint32_t pending) {
     if (!is_on_) return;
     Checker& checker = *warp_.cta().checker();
-    each_lane(mask, [&](unsigned lane) {
+    each_bit(mask, [&](unsigned lane) {
         const WarpTime time = checker.copies(warp_.number(), lane).groups.complete(pending);
         if (time != 0) checker.order.learn_copies(warp_.number(), lane, time);
-        return true;
     });
 }
 

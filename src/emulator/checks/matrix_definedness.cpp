@@ -19,11 +19,6 @@ struct alignas(64) Column {
     States states;
 };
 
-bool is_whole(const std::uint8_t* states, std::size_t bytes) {
-    return states == nullptr ||
-           std::all_of(states, states + bytes, [](std::uint8_t bits) { return bits == all_bits; });
-}
-
 bool is_written_row(const std::uint8_t* states) {
     std::uint64_t words[2];
     std::memcpy(words, states, sizeof words);
@@ -96,7 +91,7 @@ void MatrixDefinedness::track_movmatrix(const Operation& operation) {
 
 void MatrixDefinedness::note_rows_loaded(const Ref* refs, Transposition transposition,
                                          const MatrixRows& rows) {
-    const auto is_written_row = [&](unsigned row) { return is_whole(rows.written[row], row_bytes); };
+    const auto is_written_row = [&](unsigned row) { return are_defined(rows.written[row], row_bytes); };
     unsigned row = 0;
     while (row < rows.count && is_written_row(row)) ++row;
     if (row == rows.count) return;
@@ -119,9 +114,7 @@ void MatrixDefinedness::note_rows_loaded(const Ref* refs, Transposition transpos
 // The first byte of 16 that nothing wrote.
 Origin MatrixDefinedness::origin_of_row(const MatrixRows& rows, unsigned row) {
     const std::uint8_t* const written = rows.written[row];
-    const auto at =
-        std::find_if(written, written + row_bytes - 1, [](std::uint8_t bits) { return bits != all_bits; }) -
-        written;
+    const auto at = find_undefined(written, row_bytes - 1) - written;
     return warp_.checks().memory().origin_at(Space::shared, rows.places[row] + static_cast<std::uint64_t>(at),
                                              row);
 }
@@ -140,7 +133,7 @@ void MatrixDefinedness::note_rows_stored(const Ref* refs, Transposition transpos
     }
     store_matrices(columns.data(), count, transposition, states_of_rows.data());
     for (unsigned row = 0; row < rows.count; ++row) {
-        if (is_whole(rows.written[row], row_bytes)) continue;
+        if (are_defined(rows.written[row], row_bytes)) continue;
         warp_.checks().memory().remember(Space::shared, rows.places[row], row, row_bytes,
                                          warp_.checks().definedness().origin_of(refs[row / rows_of_matrix]));
     }
@@ -161,7 +154,7 @@ void MatrixDefinedness::note_wmma_loaded(const Operation& operation, const Matri
             move_states_of(access, lane, written != nullptr ? written : none.data(),
                            states[access.reg].states.data(), width(warp_.operands(operation)[access.reg]),
                            Use::read);
-            if (origins[access.reg] || is_whole(written, access.bits / 8u)) continue;
+            if (origins[access.reg] || are_defined(written, access.bits / 8u)) continue;
             const Place where = warp_.memory().common_place(space, address);
             origins[access.reg] = warp_.checks().memory().origin_at(where.space, where.address, lane);
         }
@@ -188,7 +181,7 @@ bool MatrixDefinedness::note_wmma_stored(const Ref* refs, const MatrixInstructio
                 warp_.memory().written_bytes(instruction.access.space, address, lane);
             if (written == nullptr) continue;
             move_states_of(access, lane, written, states[access.reg].states.data(), width(ref), Use::write);
-            if (is_whole(written, access.bits / 8u)) continue;
+            if (are_defined(written, access.bits / 8u)) continue;
             const Place where = warp_.memory().common_place(instruction.access.space, address);
             if (where.space != Space::shared && std::all_of(written, written + access.bits / 8u,
                                                             [](std::uint8_t bits) { return bits == 0; })) {
@@ -209,7 +202,7 @@ std::optional<Origin> MatrixDefinedness::first_undefined(const SharedRange& rang
     const std::uint8_t* const end = shared.written + range.end;
     const std::uint8_t* row = shared.written + range.begin;
     while (row != end && is_written_row(row)) row += row_bytes;
-    row = std::find_if(row, end, [](std::uint8_t bits) { return bits != all_bits; });
+    row = find_undefined(row, static_cast<std::size_t>(end - row));
     if (row == end) return std::nullopt;
     return warp_.checks().memory().origin_at(
         Space::shared, shared.begin + static_cast<std::uint64_t>(row - shared.written), 0);
@@ -226,7 +219,7 @@ void MatrixDefinedness::track_wgmma(const Operation& operation, const WgmmaOpera
             if (!operands.scale_d)
                 warp_.checks().definedness().mark_written(results[i], ~0u);
             else if (!warp_.checks().definedness().is_written(results[i]) &&
-                     !warp_.frame().states.taints.contains(offset(results[i]) / 32))
+                     !warp_.frame().states.taints.contains(index_of(results[i])))
                 begin_taint(results[i]);
         }
         return;
