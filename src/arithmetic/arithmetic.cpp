@@ -29,10 +29,6 @@ const Table& table() {
     return built;
 }
 
-}  // namespace
-
-namespace {
-
 // A processor that lacks one of the extensions is taken for the one below.
 Processor find_processor() {
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -53,10 +49,6 @@ constexpr std::size_t block = 256;
 struct alignas(64) Block {
     std::byte bytes[block * sizeof(std::uint64_t)];
 };
-
-}  // namespace
-
-namespace {
 
 // GCC and clang have integers of 128 bits.
 __extension__ using u128 = unsigned __int128;

@@ -100,11 +100,8 @@ void AsyncChecks::finish_phase_at(Space space, std::uint64_t address, std::uint6
     if (!warp_.checks().is_ordered() || Mbarrier::of(before).phase == Mbarrier::of(after).phase) return;
     Checker::Phases& phases =
         warp_.cta().checker()->phases(warp_.memory().common_place(space, address).address);
-    phases.near.complete.join(phases.near.arrived);
-    phases.near.arrived.clear();
-    if (!phases.has_far) return;
-    phases.far.complete.join(phases.far.arrived);
-    phases.far.arrived.clear();
+    phases.near.finish_phase();
+    if (phases.has_far) phases.far.finish_phase();
 }
 
 // --- mbarrier objects: who makes one writes it, and who uses it has to come behind that
@@ -175,27 +172,13 @@ void AsyncChecks::fence_proxy(std::uint32_t mask) {
 
 // --- cp.async (PTX ISA 9.7.9.25.3): the copier of the warp is the one that reads and writes
 
-namespace {
-
-// What a cp.async copies.
-class CopiedBytes : public StoredValues {
-  public:
-    explicit CopiedBytes(const std::byte* bytes) : bytes_(bytes) {}
-    [[nodiscard]] const std::byte* of(unsigned) const override { return bytes_; }
-
-  private:
-    const std::byte* bytes_;
-};
-
-}  // namespace
-
 bool AsyncChecks::note_copy(const Access& access, const CopiedPiece& piece, unsigned lane) {
     if (!warp_.checks().tracks_written() && !is_on_) return true;
     MemoryDefinedness& memory = warp_.checks().memory();
     Located from, to;
     warp_.memory().describe(access.space, piece.to, lane, to);
     to.host = piece.host;
-    const CopiedBytes bytes(piece.bytes);
+    const ValuesBy bytes([&](unsigned) { return piece.bytes; });
     if (!note_copied(to, lane, access.bytes, AccessKind::write, &bytes)) return false;
     if (to.written != nullptr) std::memset(to.written, all_bits, access.bytes);
     if (piece.wanted == 0) return true;

@@ -29,6 +29,8 @@ std::string describe(const WarpChecks& checks, const StoredOrigin& stored) {
 
 }  // namespace
 
+void Definedness::begin() { is_on_ = warp_.checks().has(EmulatorCheck::unwritten); }
+
 void Definedness::begin_frame(Frame& frame) const {
     if (!is_on_) return;
     frame.states.written.assign(frame.function->register_bytes / 32, 0);

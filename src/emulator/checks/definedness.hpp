@@ -18,8 +18,7 @@ class Warp;
 class Definedness {
   public:
     explicit Definedness(Warp& warp) : warp_(warp) {}
-    enum class Tracking : std::uint8_t { off, on };
-    void begin(Tracking tracking) { is_on_ = tracking == Tracking::on; }
+    void begin();
     /// Definedness bits are kept.
     [[nodiscard]] bool is_on() const { return is_on_; }
     /// The registers of a new frame are undefined.

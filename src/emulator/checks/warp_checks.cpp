@@ -44,8 +44,7 @@ WarpChecks::WarpChecks(Warp& warp)
       warpgroup_(warp) {}
 
 void WarpChecks::begin() {
-    definedness_.begin(has(EmulatorCheck::unwritten) ? Definedness::Tracking::on
-                                                     : Definedness::Tracking::off);
+    definedness_.begin();
     races_.begin();
     async_.begin();
     warpgroup_.begin();

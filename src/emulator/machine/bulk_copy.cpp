@@ -36,28 +36,20 @@ struct Lane {
                                                                                                : nullptr;
     }
 
-    // A reduction is one for others that reduce there too: strong.
+    // Of some copies bytes may be undefined, where nobody needs them. A reduction is one for others that reduce
+    // there too: strong.
+    enum class Needs : std::uint8_t { defined, any };
     std::byte* copied(Space space, std::uint64_t address, std::uint64_t bytes, std::uint32_t alignment,
-                      AccessKind kind) const {
+                      AccessKind kind, Needs needs = Needs::defined) const {
         std::byte* const found =
             place(space, address, bytes, alignment, kind == AccessKind::read ? Use::read : Use::write);
-        if (found != nullptr && warp.observation().is_on())
+        if (found == nullptr) return nullptr;
+        if (warp.observation().is_on())
             warp.observation().add({space, address, static_cast<std::uint32_t>(bytes), kind});
-        return found != nullptr && warp.checks().async().note_async(space, address, lane, bytes, kind)
-                   ? found
-                   : nullptr;
-    }
-
-    // As copied(), of bytes that may be undefined where nobody needs them.
-    std::byte* copied_in_part(Space space, std::uint64_t address, std::uint64_t bytes,
-                              std::uint32_t alignment) const {
-        std::byte* const found = place(space, address, bytes, alignment, Use::read);
-        if (found != nullptr && warp.observation().is_on())
-            warp.observation().add({space, address, static_cast<std::uint32_t>(bytes), AccessKind::read});
-        return found != nullptr &&
-                       warp.checks().async().note_async_order(space, address, lane, bytes, AccessKind::read)
-                   ? found
-                   : nullptr;
+        AsyncChecks& checks = warp.checks().async();
+        const bool goes_on = needs == Needs::any ? checks.note_async_order(space, address, lane, bytes, kind)
+                                                 : checks.note_async(space, address, lane, bytes, kind);
+        return goes_on ? found : nullptr;
     }
 
     // PTX ISA 9.7.9.12, 9.7.13.7: a generic address falls within the window of shared memory.
@@ -167,9 +159,8 @@ bool copy(const BulkCopy& what, const Ref* refs, const Lane& lane) {
             to = lane.copied(to_space, there(lane.value(refs[0])), size, 16,
                              what.reduction ? AccessKind::reduction : AccessKind::write);
             if (to != nullptr)
-                from = what.from_global
-                           ? lane.copied_in_part(from_space, lane.value(refs[1]), size, 16)
-                           : lane.copied(from_space, lane.value(refs[1]), size, 16, AccessKind::read);
+                from = lane.copied(from_space, lane.value(refs[1]), size, 16, AccessKind::read,
+                                   what.from_global ? Lane::Needs::any : Lane::Needs::defined);
             if (from == nullptr) return false;
             if (what.from_global) copy_states(lane, there(lane.value(refs[0])), lane.value(refs[1]), size);
         }
@@ -254,8 +245,8 @@ bool copy_rows(tensor::Tile& tile, const BulkCopy& what, std::byte* shared, std:
             const AccessKind kind = what.from_global ? AccessKind::read
                                     : reduction      ? AccessKind::reduction
                                                      : AccessKind::write;
-            global = what.from_global ? lane.copied_in_part(Space::global, row.global, row.global_bytes, 1)
-                                      : lane.copied(Space::global, row.global, row.global_bytes, 1, kind);
+            global = lane.copied(Space::global, row.global, row.global_bytes, 1, kind,
+                                 what.from_global ? Lane::Needs::any : Lane::Needs::defined);
             if (global == nullptr) return false;
         }
         if (what.from_global && global != nullptr) load_row_states(tile, row, box, address, lane);
@@ -287,11 +278,11 @@ bool copy_tensor(const BulkCopy& what, const Ref* refs, const Lane& lane) {
     const std::uint64_t mask = what.has_mask ? lane.value(refs[3u + what.coordinates + what.offsets]) : 0;
     return lane.in_each(what.has_mask, mask, [&](auto&& there) {
         const std::uint64_t address = there(lane.value(refs[1]));
-        std::byte* const shared =
-            what.from_global
-                ? lane.copied(Space::shared_cluster, address, tile->shared_extent(), box_alignment,
-                              AccessKind::write)
-                : lane.copied_in_part(Space::shared, address, tile->shared_extent(), box_alignment);
+        std::byte* const shared = what.from_global
+                                      ? lane.copied(Space::shared_cluster, address, tile->shared_extent(),
+                                                    box_alignment, AccessKind::write)
+                                      : lane.copied(Space::shared, address, tile->shared_extent(),
+                                                    box_alignment, AccessKind::read, Lane::Needs::any);
         if (shared == nullptr) return false;
         lane.warp.work().charge_bytes(tile->bytes());
         tensor::Tile rows = *tile;

@@ -15,6 +15,17 @@ struct Wide {
     std::uint64_t low, high;
 };
 
+// Calls `f` for the type of elements of so many bytes.
+template <class F> Execute by_width(std::uint32_t bytes, F f) {
+    switch (bytes) {
+        case 1: return f.template operator()<std::uint8_t>();
+        case 2: return f.template operator()<std::uint16_t>();
+        case 4: return f.template operator()<std::uint32_t>();
+        case 8: return f.template operator()<std::uint64_t>();
+        default: return f.template operator()<Wide>();
+    }
+}
+
 const Access& access_of(const Warp& warp, const Operation& operation) {
     return warp.program().accesses[operation.extra];
 }
@@ -140,23 +151,10 @@ template <class T> Flow store(Warp& warp, const Operation& operation, std::uint3
 }  // namespace
 
 Execute load_operation(std::uint32_t bytes) {
-    switch (bytes) {
-        case 1: return load<std::uint8_t>;
-        case 2: return load<std::uint16_t>;
-        case 4: return load<std::uint32_t>;
-        case 8: return load<std::uint64_t>;
-        default: return load<Wide>;
-    }
+    return by_width(bytes, []<class T>() -> Execute { return load<T>; });
 }
-
 Execute store_operation(std::uint32_t bytes) {
-    switch (bytes) {
-        case 1: return store<std::uint8_t>;
-        case 2: return store<std::uint16_t>;
-        case 4: return store<std::uint32_t>;
-        case 8: return store<std::uint64_t>;
-        default: return store<Wide>;
-    }
+    return by_width(bytes, []<class T>() -> Execute { return store<T>; });
 }
 
 Flow execute_copy(Warp& warp, const Operation& operation, std::uint32_t mask) {

@@ -195,18 +195,6 @@ void locate(const WmmaPlace& place, const WmmaAccess& access, Located& located) 
     located.least = least, located.most = most;
 }
 
-/// What wmma.store takes of a register.
-class StoredParts : public StoredValues {
-  public:
-    StoredParts(const std::byte* column, std::size_t width, const WmmaAccess& access)
-        : first_(column + access.shift / 8), width_(width) {}
-    [[nodiscard]] const std::byte* of(unsigned lane) const override { return first_ + lane * width_; }
-
-  private:
-    const std::byte* first_;
-    std::size_t width_;
-};
-
 Flow move_wmma(Warp& warp, const Operation& operation, std::uint32_t mask, Use use) {
     if (mask != ~0u) return not_whole(warp, mask);
     const MatrixInstruction& instruction = instruction_of(warp, operation);
@@ -227,7 +215,8 @@ Flow move_wmma(Warp& warp, const Operation& operation, std::uint32_t mask, Use u
         const WmmaAccess& access = instruction.accesses[i];
         if (is_piece) {
             locate(place, access, piece);
-            const StoredParts values(warp.column(refs[access.reg]), width(refs[access.reg]), access);
+            const std::byte* const stored = warp.column(refs[access.reg]) + access.shift / 8;
+            const ValuesBy values([&](unsigned lane) { return stored + lane * width(refs[access.reg]); });
             if (!warp.checks().races().note_accesses(
                     mask, piece, access.bits / 8u,
                     {.kind = kind, .values = use == Use::write ? &values : nullptr}))
