@@ -36,8 +36,8 @@ struct Lane {
                                                                                                : nullptr;
     }
 
-    // Of some copies bytes may be undefined, where nobody needs them. A reduction is one for others that reduce
-    // there too: strong.
+    // Of some copies bytes may be undefined, where nobody needs them. A reduction is one for others that
+    // reduce there too: strong.
     enum class Needs : std::uint8_t { defined, any };
     std::byte* copied(Space space, std::uint64_t address, std::uint64_t bytes, std::uint32_t alignment,
                       AccessKind kind, Needs needs = Needs::defined) const {
