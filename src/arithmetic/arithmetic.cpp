@@ -21,17 +21,13 @@ using Table = std::unordered_multimap<std::string_view, Resolver>;
 const Table& table() {
     static const Table built = [] {
         Table all;
-        for (const auto rows : {integer_rows(), logic_rows(), comparison_rows(), float_rows(),
+        for (const auto rows : {integer_rows(), logic_rows(), comparison_rows(), float_rows(), half_rows(),
                                 conversion_rows(), narrow_rows(), video_rows()})
             for (const ResolverRow& row : rows) all.emplace(row.opcode, row.resolve);
         return all;
     }();
     return built;
 }
-
-}  // namespace
-
-namespace {
 
 // A processor that lacks one of the extensions is taken for the one below.
 Processor find_processor() {
@@ -53,10 +49,6 @@ constexpr std::size_t block = 256;
 struct alignas(64) Block {
     std::byte bytes[block * sizeof(std::uint64_t)];
 };
-
-}  // namespace
-
-namespace {
 
 // GCC and clang have integers of 128 bits.
 __extension__ using u128 = unsigned __int128;
@@ -236,7 +228,7 @@ Resolved resolve(std::string_view opcode, std::span<const std::string_view> modi
     const auto [begin, end] = table().equal_range(opcode);
     for (auto row = begin; row != end; ++row)
         if (Resolved found = row->second(Modifiers(modifiers), shape)) return found;
-    return resolve_half(opcode, Modifiers(modifiers), shape);
+    return std::nullopt;
 }
 
 // ptxas takes .ftz and .relu after the type as well; CUDA's headers write so: lg2.approx.f32.ftz,

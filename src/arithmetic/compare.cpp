@@ -123,19 +123,6 @@ PureInstruction setp_from(PureInstruction compared, Combine combination, bool pa
     return combination == none ? compared : then(compared, single[combination]);
 }
 
-// Turns a run-time comparison into a template argument: F.operator()<C>() for the index of C.
-template <class F, int... I> Resolved at_compare(int index, F f, std::integer_sequence<int, I...>) {
-    Resolved found;
-    (void)((index == I && (found = f.template operator()<static_cast<Compare>(I)>(), true)) || ...);
-    return found;
-}
-template <class F> Resolved float_compare(int index, F f) {
-    return at_compare(index, f, std::make_integer_sequence<int, compare_count>{});
-}
-template <class F> Resolved integer_compare(int index, F f) {
-    return at_compare(index, f, std::make_integer_sequence<int, 6>{});
-}
-
 // The index of a comparison; .lo .ls .hi .hs are those of .lt .le .gt .ge, of unsigned integers alone.
 constexpr int of_unsigned = 32;
 int take_compare(Modifiers& m) {
@@ -150,20 +137,18 @@ Combine take_combine(Modifiers& m) { return static_cast<Combine>(m.take_of({".an
 // The comparison alone: the last modifier is the type of what is compared.
 Resolved resolve_comparison(Modifiers m, int c, bool ftz) {
     const auto integers = [&]<class T>() {
-        return integer_compare(c % of_unsigned,
-                               [&]<Compare C>() -> Resolved { return comparison<C, false, T>(); });
+        return choose([]<Compare C> { return comparison<C, false, T>(); },
+                      Choice<Compare, equ>{c % of_unsigned});
     };
     if (c >= of_unsigned) return ftz ? std::nullopt : by_type<U16, U32, U64>(m, integers);
+    const Choice<Compare, compare_count> any{c};
     if (Resolved found = by_type<F32, F16, F16x2>(m, [&]<class T>() {
-            return float_compare(c, [&]<Compare C>() -> Resolved {
-                return ftz ? comparison<C, true, T>() : comparison<C, false, T>();
-            });
+            return choose([]<Compare C, bool Ftz> { return comparison<C, Ftz, T>(); }, any, ftz);
         }))
         return found;
     if (ftz) return std::nullopt;
-    if (Resolved found = by_type<F64, Bf16, Bf16x2>(m, [&]<class T>() {
-            return float_compare(c, [&]<Compare C>() -> Resolved { return comparison<C, false, T>(); });
-        }))
+    if (Resolved found = by_type<F64, Bf16, Bf16x2>(
+            m, [&]<class T>() { return choose([]<Compare C> { return comparison<C, false, T>(); }, any); }))
         return found;
     if (Resolved found = by_type<U16, U32, U64, S16, S32, S64>(m, integers)) return found;
     return c <= ne ? by_type<B16, B32, B64>(m, integers) : std::nullopt;  // bits have no order
@@ -237,7 +222,7 @@ template <class T> T slct_s32(T a, T b, std::int32_t c) { return c >= 0 ? a : b;
 template <class T, bool Ftz> T slct_f32(T a, T b, float c) { return flushed<Ftz>(c) >= 0 ? a : b; }
 template <class T> Resolved slct_of(bool ftz, int selector) {
     if (selector == 0) return make_fast<&slct_s32<T>>();
-    return ftz ? make<&slct_f32<T, true>>() : make<&slct_f32<T, false>>();
+    return choose([]<bool Ftz> { return make<&slct_f32<T, Ftz>>(); }, ftz);
 }
 Resolved resolve_slct(Modifiers m, Shape) {
     const bool ftz = m.take(".ftz");
@@ -268,11 +253,8 @@ template <Test K, class T> bool testp(T a) {
 }
 Resolved resolve_testp(Modifiers m, Shape) {
     const int kind = m.take_of({".finite", ".infinite", ".number", ".notanumber", ".normal", ".subnormal"});
-    return by_type<F32, F64>(m, [&]<class T>() -> Resolved {
-        static constexpr PureInstruction kinds[] = {
-            make<&testp<finite, T>>(),     make<&testp<infinite, T>>(), make<&testp<is_number, T>>(),
-            make<&testp<notanumber, T>>(), make<&testp<normal, T>>(),   make<&testp<subnormal, T>>()};
-        return kind < 0 ? Resolved{} : Resolved{kinds[kind]};
+    return by_type<F32, F64>(m, [&]<class T> {
+        return choose([]<Test K> { return make<&testp<K, T>>(); }, Choice<Test, 6>{kind});
     });
 }
 

@@ -183,13 +183,7 @@ template <Integral I> Resolved widened(std::string_view from, bool ftz) {
     });
 }
 Resolved float_source(const Conversion& c) {
-    switch (c.integral) {
-        case rni: return widened<rni>(c.from, c.ftz);
-        case rzi: return widened<rzi>(c.from, c.ftz);
-        case rmi: return widened<rmi>(c.from, c.ftz);
-        case rpi: return widened<rpi>(c.from, c.ftz);
-        default: return widened<keep>(c.from, c.ftz);
-    }
+    return choose([&]<Integral I> { return widened<I>(c.from, c.ftz); }, Choice<Integral, 5>{c.integral});
 }
 Resolved float_to_integer(const Conversion& c) {
     if (c.integral == keep || c.rounding >= 0 || (c.finish & ~sat) != 0) return std::nullopt;
@@ -203,35 +197,26 @@ Resolved float_to_integer(const Conversion& c) {
 }
 
 template <class T, Rounding R> Resolved half_finish(int finish) {
-    switch (finish) {
-        case plain: return make<&to_half<T, R, plain>>();
-        case sat: return make<&to_half<T, R, sat>>();
-        case relu: return make<&to_half<T, R, relu>>();
-        case satfinite: return make<&to_half<T, R, satfinite>>();
-        case relu | satfinite: return make<&to_half<T, R, relu | satfinite>>();
-        default: return std::nullopt;
-    }
+    return choose(
+        []<int F>() -> Resolved {
+            if constexpr ((F & sat) != 0 && F != sat)
+                return std::nullopt;
+            else
+                return make<&to_half<T, R, F>>();
+        },
+        Choice<int, (relu | satfinite) + 1>{finish});
 }
 template <Rounding R> Resolved float_destination(const Conversion& c) {
     if (c.to == ".f16") return half_finish<Half, R>(c.finish);
     if (c.to == ".bf16") return half_finish<Bfloat, R>(c.finish);
     if ((c.finish & ~sat) != 0) return std::nullopt;
     const bool saturated = c.finish == sat;
-    if (c.to == ".f64") return saturated ? make_fast<&to_f64<true>>() : make_fast<&to_f64<false>>();
-    if (c.ftz)
-        return saturated ? make_rounded<&to_float<R, true, true>, R>()
-                         : make_rounded<&to_float<R, true, false>, R>();
-    return saturated ? make_rounded<&to_float<R, false, true>, R>()
-                     : make_rounded<&to_float<R, false, false>, R>();
+    if (c.to == ".f64") return choose([]<bool Sat> { return make_fast<&to_f64<Sat>>(); }, saturated);
+    return choose([]<bool Ftz, bool Sat> { return make_rounded<&to_float<R, Ftz, Sat>, R>(); }, c.ftz,
+                  saturated);
 }
 Resolved rounded_destination(const Conversion& c) {
-    switch (c.rounding) {
-        case 1: return float_destination<Rounding::rz>(c);
-        case 2: return float_destination<Rounding::rm>(c);
-        case 3: return float_destination<Rounding::rp>(c);
-        case 4: return std::nullopt;  // .rna is of tf32 alone
-        default: return float_destination<Rounding::rn>(c);
-    }
+    return choose([&]<Rounding R> { return float_destination<R>(c); }, or_nearest({c.rounding}));
 }
 int width_of(std::string_view type) { return type == ".f64" ? 64 : type == ".f32" ? 32 : 16; }
 Resolved float_to_float(const Conversion& c) {
@@ -246,11 +231,8 @@ Resolved float_to_float(const Conversion& c) {
 Resolved integer_to_float(const Conversion& c) {
     if (c.rounding < 0 || c.rounding > 3 || c.integral != keep) return std::nullopt;
     if (c.to == ".f64" && c.finish == plain && (c.from == ".s64" || c.from == ".u64")) {
-        return of_type<S64, U64>(c.from, [&]<class S>() -> Resolved {
-            static constexpr PureInstruction modes[] = {
-                make<&integer_to_f64<S, Rounding::rn>>(), make<&integer_to_f64<S, Rounding::rz>>(),
-                make<&integer_to_f64<S, Rounding::rm>>(), make<&integer_to_f64<S, Rounding::rp>>()};
-            return modes[c.rounding];
+        return of_type<S64, U64>(c.from, [&]<class S> {
+            return choose([]<Rounding R> { return make<&integer_to_f64<S, R>>(); }, AnyRounding{c.rounding});
         });
     }
     const Resolved first =
@@ -259,36 +241,27 @@ Resolved integer_to_float(const Conversion& c) {
     return first && second ? Resolved(then(*first, *second)) : std::nullopt;
 }
 
-template <class P, Rounding R> Resolved packed_finish(int finish) {
-    switch (finish) {
-        case plain: return make<&pack_f32<P, R, plain>>();
-        case relu: return make<&pack_f32<P, R, relu>>();
-        case satfinite: return make<&pack_f32<P, R, satfinite>>();
-        case relu | satfinite: return make<&pack_f32<P, R, relu | satfinite>>();
-        default: return std::nullopt;
-    }
-}
-template <Rounding R> Resolved tf32_finish(int finish) {
-    switch (finish) {
-        case plain: return make<&to_tf32<R, plain>>();
-        case relu: return make<&to_tf32<R, relu>>();
-        case satfinite: return make<&to_tf32<R, satfinite>>();
-        case relu | satfinite: return make<&to_tf32<R, relu | satfinite>>();
-        default: return std::nullopt;
-    }
-}
-// The forms that pack, and tf32.
+// The forms that pack, and tf32, which alone has .rna.
 Resolved special(const Conversion& c) {
-    if (c.ftz || c.integral != keep) return std::nullopt;
-    if (c.from != ".f32") return std::nullopt;
-    if (c.to == ".f16x2" && c.rounding == 0) return packed_finish<HalfPair, Rounding::rn>(c.finish);
-    if (c.to == ".f16x2" && c.rounding == 1) return packed_finish<HalfPair, Rounding::rz>(c.finish);
-    if (c.to == ".bf16x2" && c.rounding == 0) return packed_finish<BfloatPair, Rounding::rn>(c.finish);
-    if (c.to == ".bf16x2" && c.rounding == 1) return packed_finish<BfloatPair, Rounding::rz>(c.finish);
-    if (c.to == ".tf32" && c.rounding == 0) return tf32_finish<Rounding::rn>(c.finish);
-    if (c.to == ".tf32" && c.rounding == 1) return tf32_finish<Rounding::rz>(c.finish);
-    if (c.to == ".tf32" && c.rounding == 4) return tf32_finish<Rounding::rna>(c.finish);
-    return std::nullopt;
+    if (c.ftz || c.integral != keep || c.from != ".f32" || (c.finish & sat) != 0) return std::nullopt;
+    const Choice<Rounding, 2> rounding{c.rounding};
+    const bool relus = (c.finish & relu) != 0, clamps = (c.finish & satfinite) != 0;
+    if (c.to == ".f16x2" || c.to == ".bf16x2")
+        return choose(
+            []<Rounding R, bool Relu, bool Finite, bool IsBfloat> {
+                using P = std::conditional_t<IsBfloat, BfloatPair, HalfPair>;
+                return make<&pack_f32<P, R, (Relu ? relu : plain) | (Finite ? satfinite : plain)>>();
+            },
+            rounding, relus, clamps, c.to == ".bf16x2");
+    if (c.to != ".tf32") return std::nullopt;
+    return choose(
+        []<Rounding R, bool Relu, bool Finite>() -> Resolved {
+            if constexpr (R == Rounding::rm || R == Rounding::rp)
+                return std::nullopt;
+            else
+                return make<&to_tf32<R, (Relu ? relu : plain) | (Finite ? satfinite : plain)>>();
+        },
+        Choice<Rounding, 5>{c.rounding}, relus, clamps);
 }
 
 // --- cvt.pack

@@ -217,92 +217,65 @@ template <bool Max, bool Ftz, bool Nan, bool Abs> float min_max3(float a, float 
 }
 template <bool Max> double min_max64(double a, double b) { return select<Max, false>(a, b); }
 
-// Runs a template over the rounding modes: the index is that of take_of({".rn", ".rz", ".rm", ".rp"}).
-template <class F> Resolved at_rounding(int index, F f) {
-    switch (index) {
-        case 0: return f.template operator()<Rounding::rn>();
-        case 1: return f.template operator()<Rounding::rz>();
-        case 2: return f.template operator()<Rounding::rm>();
-        case 3: return f.template operator()<Rounding::rp>();
-        default: return std::nullopt;
-    }
-}
-template <class F> Resolved at_flags(bool ftz, bool sat, F f) {
-    if (ftz) return sat ? f.template operator()<true, true>() : f.template operator()<true, false>();
-    return sat ? f.template operator()<false, true>() : f.template operator()<false, false>();
-}
 template <auto F, Rounding R> constexpr PureInstruction make_rounded64() {
     return leaving(Open::nan, make_rounded<F, R>());
 }
-int take_rounding(Modifiers& m) { return m.take_of({".rn", ".rz", ".rm", ".rp"}); }
+
+// The forms of .f64, and those of .f32 with .ftz and .sat and of its pairs: `of_f64` and `of_f32` make them.
+template <class F64, class F32>
+Resolved at_rounding(Modifiers m, AnyRounding rounding, F64 of_f64, F32 of_f32) {
+    if (m.take(".f64")) return m.done() ? choose(of_f64, rounding) : std::nullopt;
+    const bool ftz = m.take(".ftz"), sat = m.take(".sat");
+    const std::string_view type = m.take();
+    if (!m.done() || (type != ".f32" && type != ".f32x2") || (sat && type == ".f32x2")) return std::nullopt;
+    const Resolved scalar = choose(of_f32, rounding, ftz, sat);
+    return scalar && type == ".f32x2" ? over_elements(*scalar) : scalar;
+}
+// The same without .sat and pairs.
+template <class F64, class F32> Resolved at_rounding(Modifiers m, F64 of_f64, F32 of_f32) {
+    const AnyRounding rounding = take_rounding(m);
+    const bool ftz = m.take(".ftz");  // ptxas lets it stand in front of rcp's .f64, where it changes nothing
+    if (m.take(".f64")) return m.done() ? choose(of_f64, rounding) : std::nullopt;
+    return m.take(".f32") && m.done() ? choose(of_f32, rounding, ftz) : std::nullopt;
+}
 
 template <Operation O> Resolved resolve_arithmetic(Modifiers m, Shape) {
-    const int written = take_rounding(m), rounding = written < 0 ? 0 : written;  // .rn is the default
-    if (m.take(".f64"))
-        return !m.done() ? std::nullopt : at_rounding(rounding, []<Rounding R>() -> Resolved {
-            return make_rounded64<&arithmetic64<O, R>, R>();
-        });
-    const bool ftz = m.take(".ftz"), sat = m.take(".sat");
-    const std::string_view type = m.take();
-    if (!m.done() || (type != ".f32" && type != ".f32x2") || (sat && type == ".f32x2")) return std::nullopt;
-    return at_rounding(rounding, [&]<Rounding R>() {
-        return at_flags(ftz, sat, [&]<bool Ftz, bool Sat>() -> Resolved {
-            constexpr PureInstruction scalar = make_rounded<&arithmetic<O, R, Ftz, Sat>, R>();
-            return type == ".f32" ? scalar : over_elements(scalar);
-        });
-    });
+    const AnyRounding rounding = or_nearest(take_rounding(m));
+    return at_rounding(
+        m, rounding, []<Rounding R> { return make_rounded64<&arithmetic64<O, R>, R>(); },
+        []<Rounding R, bool Ftz, bool Sat> { return make_rounded<&arithmetic<O, R, Ftz, Sat>, R>(); });
+}
+Resolved fma_at(Modifiers m, AnyRounding rounding) {
+    return at_rounding(
+        m, rounding, []<Rounding R> { return make_rounded64<&fused64<R>, R>(); },
+        []<Rounding R, bool Ftz, bool Sat> { return make_rounded<&fused<R, Ftz, Sat>, R>(); });
 }
 Resolved resolve_fma(Modifiers m, Shape) {
-    const int rounding = take_rounding(m);
-    if (m.take(".f64"))
-        return !m.done() ? std::nullopt : at_rounding(rounding, []<Rounding R>() -> Resolved {
-            return make_rounded64<&fused64<R>, R>();
-        });
-    const bool ftz = m.take(".ftz"), sat = m.take(".sat");
-    const std::string_view type = m.take();
-    if (!m.done() || (type != ".f32" && type != ".f32x2") || (sat && type == ".f32x2")) return std::nullopt;
-    return at_rounding(rounding, [&]<Rounding R>() {
-        return at_flags(ftz, sat, [&]<bool Ftz, bool Sat>() -> Resolved {
-            constexpr PureInstruction scalar = make_rounded<&fused<R, Ftz, Sat>, R>();
-            return type == ".f32" ? scalar : over_elements(scalar);
-        });
-    });
+    const AnyRounding rounding = take_rounding(m);
+    return fma_at(m, rounding);
 }
 // mad.f32 is fma.f32 on every target that there is (9.7.3.7); without a rounding it is .rn.
-Resolved resolve_mad(Modifiers m, Shape shape) {
-    const int written = take_rounding(m);
-    static constexpr std::string_view names[] = {".rn", ".rz", ".rm", ".rp"};
-    std::array<std::string_view, 4> words{names[written < 0 ? 0 : written]};
-    std::size_t count = 1;
-    while (!m.done() && count < words.size()) words[count++] = m.take();
-    if (!m.done() || words[count - 1] == ".f32x2") return std::nullopt;
-    return resolve_fma(Modifiers(std::span<const std::string_view>(words.data(), count)), shape);
+Resolved resolve_mad(Modifiers m, Shape) {
+    const AnyRounding rounding = or_nearest(take_rounding(m));
+    const Resolved found = fma_at(m, rounding);
+    return found && found->column_elements == 1 ? found : std::nullopt;
 }
 Resolved resolve_div(Modifiers m, Shape) {
     const int kind = m.take_of({".approx", ".full"});
-    if (kind < 0) {
-        const int rounding = take_rounding(m);
-        if (m.take(".f64"))
-            return !m.done() ? std::nullopt : at_rounding(rounding, []<Rounding R>() -> Resolved {
-                return make_rounded64<&arithmetic64<div_, R>, R>();
-            });
-        const bool ftz = m.take(".ftz");
-        if (!m.take(".f32") || !m.done()) return std::nullopt;
-        return at_rounding(rounding, [&]<Rounding R>() -> Resolved {
-            return ftz ? make_rounded<&arithmetic<div_, R, true, false>, R>()
-                       : make_rounded<&arithmetic<div_, R, false, false>, R>();
-        });
-    }
+    if (kind < 0)
+        return at_rounding(
+            m, []<Rounding R> { return make_rounded64<&arithmetic64<div_, R>, R>(); },
+            []<Rounding R, bool Ftz> { return make_rounded<&arithmetic<div_, R, Ftz, false>, R>(); });
     const bool ftz = m.take(".ftz");
     if (!m.take(".f32") || !m.done()) return std::nullopt;
-    if (kind == 0) return ftz ? make<&div_approx<true>>() : make<&div_approx<false>>();
-    return ftz ? make<&div_full<true>>() : make<&div_full<false>>();
+    if (kind == 0) return choose([]<bool Ftz> { return make<&div_approx<Ftz>>(); }, ftz);
+    return choose([]<bool Ftz> { return make<&div_full<Ftz>>(); }, ftz);
 }
 
 template <Function F> Resolved approximation(Modifiers m) {
     const bool ftz = m.take(".ftz");
     if (!m.take(".f32") || !m.done()) return std::nullopt;
-    return ftz ? make<&approximate<F, true>>() : make<&approximate<F, false>>();
+    return choose([]<bool Ftz> { return make<&approximate<F, Ftz>>(); }, ftz);
 }
 template <Function F> Resolved resolve_approximate(Modifiers m, Shape) {
     return m.take(".approx") ? approximation<F>(m) : std::nullopt;
@@ -314,29 +287,15 @@ Resolved resolve_rcp(Modifiers m, Shape) {
             return double_form.done() ? Resolved(make<&rcp_approx64>()) : std::nullopt;
         return approximation<rcp_f>(m);
     }
-    const int rounding = take_rounding(m);
-    const bool ftz = m.take(".ftz");  // ptxas lets it stand in front of .f64, where it changes nothing
-    if (m.take(".f64"))
-        return !m.done() ? std::nullopt : at_rounding(rounding, []<Rounding R>() -> Resolved {
-            return make_rounded64<&rcp64<R>, R>();
-        });
-    if (!m.take(".f32") || !m.done()) return std::nullopt;
-    return at_rounding(rounding, [&]<Rounding R>() -> Resolved {
-        return ftz ? make_rounded<&rcp<R, true>, R>() : make_rounded<&rcp<R, false>, R>();
-    });
+    return at_rounding(
+        m, []<Rounding R> { return make_rounded64<&rcp64<R>, R>(); },
+        []<Rounding R, bool Ftz> { return make_rounded<&rcp<R, Ftz>, R>(); });
 }
 Resolved resolve_sqrt(Modifiers m, Shape) {
     if (m.take(".approx")) return approximation<sqrt_f>(m);
-    const int rounding = take_rounding(m);
-    if (m.take(".f64"))
-        return !m.done() ? std::nullopt : at_rounding(rounding, []<Rounding R>() -> Resolved {
-            return make_rounded64<&sqrt64<R>, R>();
-        });
-    const bool ftz = m.take(".ftz");
-    if (!m.take(".f32") || !m.done()) return std::nullopt;
-    return at_rounding(rounding, [&]<Rounding R>() -> Resolved {
-        return ftz ? make_rounded<&sqrt_of<R, true>, R>() : make_rounded<&sqrt_of<R, false>, R>();
-    });
+    return at_rounding(
+        m, []<Rounding R> { return make_rounded64<&sqrt64<R>, R>(); },
+        []<Rounding R, bool Ftz> { return make_rounded<&sqrt_of<R, Ftz>, R>(); });
 }
 Resolved resolve_rsqrt(Modifiers m, Shape) {
     if (!m.take(".approx")) return std::nullopt;
@@ -356,14 +315,13 @@ Resolved resolve_abs(Modifiers m, Shape) {
     if (m.take(".f64")) return m.done() ? Resolved(make_fast<&abs64>()) : std::nullopt;
     const bool ftz = m.take(".ftz");
     if (!m.take(".f32") || !m.done()) return std::nullopt;
-    return ftz ? leaving(Open::nan, make_fast<&abs_of<true>>())
-               : leaving(Open::nan, make_fast<&abs_of<false>>());
+    return choose([]<bool Ftz> { return leaving(Open::nan, make_fast<&abs_of<Ftz>>()); }, ftz);
 }
 Resolved resolve_neg(Modifiers m, Shape) {
     if (m.take(".f64")) return m.done() ? Resolved(leaving(Open::nan, make_fast<&neg64>())) : std::nullopt;
     const bool ftz = m.take(".ftz");
     if (!m.take(".f32") || !m.done()) return std::nullopt;
-    return ftz ? leaving(Open::nan, make_fast<&neg<true>>()) : leaving(Open::nan, make_fast<&neg<false>>());
+    return choose([]<bool Ftz> { return leaving(Open::nan, make_fast<&neg<Ftz>>()); }, ftz);
 }
 Resolved resolve_copysign(Modifiers m, Shape) {
     if (m.take(".f32")) return m.done() ? Resolved(make_fast<&copysign32>()) : std::nullopt;
@@ -376,12 +334,13 @@ template <bool Max> Resolved resolve_min_max(Modifiers m, Shape shape) {
     if (!m.take(".f32") || !m.done() || (xorsign && !abs)) return std::nullopt;
     const bool three = shape.operands == 4;
     if (three ? xorsign : (abs && !xorsign)) return std::nullopt;
-    return at_flags(ftz, nan, [&]<bool Ftz, bool Nan>() -> Resolved {
-        if (three)
-            return abs ? make<&min_max3<Max, Ftz, Nan, true>>() : make<&min_max3<Max, Ftz, Nan, false>>();
-        return abs ? make<&min_max<Max, Ftz, Nan, true, true>>()
-                   : make_fast<&min_max<Max, Ftz, Nan, false, false>>();
-    });
+    return choose(
+        [&]<bool Ftz, bool Nan, bool Abs> {
+            if (three) return make<&min_max3<Max, Ftz, Nan, Abs>>();
+            return Abs ? make<&min_max<Max, Ftz, Nan, true, true>>()
+                       : make_fast<&min_max<Max, Ftz, Nan, false, false>>();
+        },
+        ftz, nan, abs);
 }
 
 constexpr ResolverRow rows[] = {

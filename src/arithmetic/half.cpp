@@ -60,12 +60,14 @@ template <bool Ftz, class T> T ex2(T a) { return finish<as_is, Ftz, T>(std::exp2
 template <class T> T tanh_of(T a) { return finish<as_is, false, T>(std::tanh(value(a))); }
 
 // The packed forms do each half.
-template <auto F, class P> P unary_halves(P a) { return pack<P>(F(high(a)), F(low(a))); }
-template <auto F, class P> P binary_halves(P a, P b) {
-    return pack<P>(F(high(a), high(b)), F(low(a), low(b)));
-}
-template <auto F, class P> P ternary_halves(P a, P b, P c) {
-    return pack<P>(F(high(a), high(b), high(c)), F(low(a), low(b), low(c)));
+template <auto F, class P, class Signature> struct Halves;
+template <auto F, class P, class R, class... A> struct Halves<F, P, R (*)(A...)> {
+    template <class> using Pair = P;
+    static P both(Pair<A>... pairs) { return pack<P>(F(high(pairs)...), F(low(pairs)...)); }
+};
+// F on elements, or on pairs of them.
+template <auto F, class P> PureInstruction made(bool packed) {
+    return packed ? make<&Halves<F, P, decltype(F)>::both>() : make<F>();
 }
 
 // Calls f.operator()<T, P>(packed) for the last modifier: T the element, P its pair.
@@ -81,36 +83,16 @@ bool ends_in_bfloat(Modifiers m) {
     return last.starts_with(".bf16");
 }
 
-template <Operation O, Finish F, bool Ftz> Resolved arithmetic_of(Modifiers m) {
-    return by_half(m, []<class T, class P>(bool packed) -> Resolved {
-        return packed ? make<&binary_halves<&arithmetic<O, F, Ftz, T>, P>>()
-                      : make<&arithmetic<O, F, Ftz, T>>();
-    });
-}
-template <Operation O> Resolved resolve_arithmetic(Modifiers m) {
+template <Operation O> Resolved resolve_arithmetic(Modifiers m, Shape) {
     m.take(".rn");  // the only rounding, and the default
     const bool bfloat = ends_in_bfloat(m);
     const bool ftz = m.take(".ftz"), saturate = m.take(".sat");
     if (bfloat && (ftz || saturate)) return std::nullopt;
-    if (ftz) return saturate ? arithmetic_of<O, sat, true>(m) : arithmetic_of<O, as_is, true>(m);
-    return saturate ? arithmetic_of<O, sat, false>(m) : arithmetic_of<O, as_is, false>(m);
-}
-template <Finish F, bool Ftz> Resolved fused_of(Modifiers m) {
-    return by_half(m, []<class T, class P>(bool packed) -> Resolved {
-        return packed ? make<&ternary_halves<&fused<F, Ftz, T>, P>>() : make<&fused<F, Ftz, T>>();
+    return by_half(m, [&]<class T, class P>(bool packed) {
+        return choose(
+            [&]<bool Ftz, bool Sat> { return made<&arithmetic<O, Sat ? sat : as_is, Ftz, T>, P>(packed); },
+            ftz, saturate);
     });
-}
-// Only bf16 has the directed roundings.
-template <Rounding R> Resolved fused_bfloat(Modifiers m) {
-    const bool with_relu = m.take(".relu");
-    const int type = m.take_of({".bf16", ".bf16x2"});
-    if (type < 0 || !m.done()) return std::nullopt;
-    static constexpr PureInstruction forms[] = {
-        make<&fused<as_is, false, Bfloat, R>>(),
-        make<&ternary_halves<&fused<as_is, false, Bfloat, R>, BfloatPair>>(),
-        make<&fused<relu, false, Bfloat, R>>(),
-        make<&ternary_halves<&fused<relu, false, Bfloat, R>, BfloatPair>>()};
-    return forms[2 * (with_relu ? 1 : 0) + type];
 }
 
 // 9.7.4.4, .oob: what a tensor copy puts outside of a tensor (5.5.2.3: a special NaN; here those of
@@ -120,68 +102,36 @@ bool is_outside(Bfloat a) { return a.bits == 0x7FDF; }
 template <auto F, class T> T unless_outside(T a, T b, T c) {
     return is_outside(a) || is_outside(b) || is_outside(c) ? T{0} : F(a, b, c);
 }
-template <Finish F, Rounding R> Resolved fused_inside(Modifiers m) {
-    return by_half(m, []<class T, class P>(bool packed) -> Resolved {
-        if constexpr (R != Rounding::rn && std::is_same_v<T, Half>)
-            return std::nullopt;
-        else
-            return packed ? make<&ternary_halves<&unless_outside<&fused<F, false, T, R>, T>, P>>()
-                          : make<&unless_outside<&fused<F, false, T, R>, T>>();
+// Only bf16 has the directed roundings, and neither .ftz nor .sat.
+Resolved resolve_fma(Modifiers m, Shape) {
+    const AnyRounding rounding = take_rounding(m);
+    const bool bfloat = ends_in_bfloat(m), oob = m.take(".oob"), ftz = !oob && m.take(".ftz");
+    const Choice<Finish, 3> how{m.take_of({".sat", ".relu"}) + 1};
+    if (bfloat ? ftz || how.number == sat : rounding.number != 0) return std::nullopt;
+    return by_half(m, [&]<class T, class P>(bool packed) {
+        return choose(
+            [&]<Rounding R, Finish F, bool Ftz, bool Oob>() -> Resolved {
+                constexpr bool exists = std::is_same_v<T, Bfloat> ? !Ftz && F != sat : R == Rounding::rn;
+                if constexpr (!exists)
+                    return std::nullopt;
+                else if constexpr (Oob)
+                    return made<&unless_outside<&fused<F, false, T, R>, T>, P>(packed);
+                else
+                    return made<&fused<F, Ftz, T, R>, P>(packed);
+            },
+            rounding, how, ftz, oob);
     });
 }
-Resolved resolve_fma_oob(Modifiers m, int rounding) {
-    const int how = m.take_of({".sat", ".relu"}) + 1;
-    if (how == sat)
-        return rounding == 0 && !ends_in_bfloat(m) ? fused_inside<sat, Rounding::rn>(m) : std::nullopt;
-    switch (rounding) {
-        case 0:
-            return how == relu ? fused_inside<relu, Rounding::rn>(m) : fused_inside<as_is, Rounding::rn>(m);
-        case 1:
-            return how == relu ? fused_inside<relu, Rounding::rz>(m) : fused_inside<as_is, Rounding::rz>(m);
-        case 2:
-            return how == relu ? fused_inside<relu, Rounding::rm>(m) : fused_inside<as_is, Rounding::rm>(m);
-        default:
-            return how == relu ? fused_inside<relu, Rounding::rp>(m) : fused_inside<as_is, Rounding::rp>(m);
-    }
-}
-Resolved resolve_fma(Modifiers m) {
-    Modifiers outside = m;
-    if (const int rounding = outside.take_of({".rn", ".rz", ".rm", ".rp"});
-        rounding >= 0 && outside.take(".oob"))
-        return resolve_fma_oob(outside, rounding);
-    if (m.take(".rz")) return fused_bfloat<Rounding::rz>(m);
-    if (m.take(".rm")) return fused_bfloat<Rounding::rm>(m);
-    if (m.take(".rp")) return fused_bfloat<Rounding::rp>(m);
-    if (!m.take(".rn")) return std::nullopt;
-    const bool bfloat = ends_in_bfloat(m);
-    const bool ftz = m.take(".ftz");
-    const int how = m.take_of({".sat", ".relu"}) + 1;
-    if (bfloat && (ftz || how == sat)) return std::nullopt;
-    if (ftz)
-        return how == sat    ? fused_of<sat, true>(m)
-               : how == relu ? fused_of<relu, true>(m)
-                             : fused_of<as_is, true>(m);
-    return how == sat    ? fused_of<sat, false>(m)
-           : how == relu ? fused_of<relu, false>(m)
-                         : fused_of<as_is, false>(m);
-}
-template <bool Ftz> Resolved abs_or_neg(Modifiers m, bool is_abs) {
-    return by_half(m, [&]<class T, class P>(bool packed) -> Resolved {
-        if (is_abs)
-            return leaving(Open::nan,
-                           packed ? make<&unary_halves<&abs_of<Ftz, T>, P>>() : make<&abs_of<Ftz, T>>());
-        return leaving(Open::nan, packed ? make<&unary_halves<&neg<Ftz, T>, P>>() : make<&neg<Ftz, T>>());
-    });
-}
-Resolved resolve_sign(Modifiers m, bool is_abs) {
-    const bool bfloat = ends_in_bfloat(m);
-    if (m.take(".ftz")) return bfloat ? std::nullopt : abs_or_neg<true>(m, is_abs);
-    return abs_or_neg<false>(m, is_abs);
-}
-template <bool Max, bool Ftz, bool Nan, bool Xorsign> Resolved min_max_of(Modifiers m) {
-    return by_half(m, []<class T, class P>(bool packed) -> Resolved {
-        return packed ? make<&binary_halves<&min_max<Max, Ftz, Nan, Xorsign, T>, P>>()
-                      : make<&min_max<Max, Ftz, Nan, Xorsign, T>>();
+template <bool Abs> Resolved resolve_sign(Modifiers m, Shape) {
+    const bool bfloat = ends_in_bfloat(m), ftz = m.take(".ftz");
+    if (bfloat && ftz) return std::nullopt;
+    return by_half(m, [&]<class T, class P>(bool packed) {
+        return choose(
+            [&]<bool Ftz> {
+                return leaving(Open::nan,
+                               Abs ? made<&abs_of<Ftz, T>, P>(packed) : made<&neg<Ftz, T>, P>(packed));
+            },
+            ftz);
     });
 }
 template <bool Max> Resolved resolve_min_max(Modifiers m, Shape shape) {
@@ -189,29 +139,26 @@ template <bool Max> Resolved resolve_min_max(Modifiers m, Shape shape) {
     const bool bfloat = ends_in_bfloat(m);
     const bool ftz = m.take(".ftz"), nan = m.take(".NaN"), xorsign = m.take(".xorsign");
     if ((xorsign && !m.take(".abs")) || (bfloat && ftz)) return std::nullopt;
-    if (ftz) {
-        if (nan)
-            return xorsign ? min_max_of<Max, true, true, true>(m) : min_max_of<Max, true, true, false>(m);
-        return xorsign ? min_max_of<Max, true, false, true>(m) : min_max_of<Max, true, false, false>(m);
-    }
-    if (nan) return xorsign ? min_max_of<Max, false, true, true>(m) : min_max_of<Max, false, true, false>(m);
-    return xorsign ? min_max_of<Max, false, false, true>(m) : min_max_of<Max, false, false, false>(m);
+    return by_half(m, [&]<class T, class P>(bool packed) {
+        return choose(
+            [&]<bool Ftz, bool Nan, bool Xorsign> {
+                return made<&min_max<Max, Ftz, Nan, Xorsign, T>, P>(packed);
+            },
+            ftz, nan, xorsign);
+    });
 }
 // 9.7.4.10: ex2.approx.atype and ex2.approx.ftz.btype, where .ftz belongs to bf16 alone.
-Resolved resolve_ex2(Modifiers m) {
+Resolved resolve_ex2(Modifiers m, Shape) {
     if (!m.take(".approx")) return std::nullopt;
     const bool bfloat = ends_in_bfloat(m), ftz = m.take(".ftz");
     if (bfloat != ftz) return std::nullopt;
-    return by_half(m, [&]<class T, class P>(bool packed) -> Resolved {
-        if (ftz) return packed ? make<&unary_halves<&ex2<true, T>, P>>() : make<&ex2<true, T>>();
-        return packed ? make<&unary_halves<&ex2<false, T>, P>>() : make<&ex2<false, T>>();
+    return by_half(m, []<class T, class P>(bool packed) -> Resolved {
+        return made<&ex2<std::is_same_v<T, Bfloat>, T>, P>(packed);
     });
 }
-Resolved resolve_tanh(Modifiers m) {
+Resolved resolve_tanh(Modifiers m, Shape) {
     if (!m.take(".approx")) return std::nullopt;
-    return by_half(m, []<class T, class P>(bool packed) -> Resolved {
-        return packed ? make<&unary_halves<&tanh_of<T>, P>>() : make<&tanh_of<T>>();
-    });
+    return by_half(m, []<class T, class P>(bool packed) -> Resolved { return made<&tanh_of<T>, P>(packed); });
 }
 
 // --- 9.7.5: a narrow operand is widened exactly, the arithmetic is that of f32
@@ -228,49 +175,42 @@ template <Rounding R, bool Sat, class T> float mixed_fma(T a, T b, float c) {
     return finish_f32<Sat>(add_odd(value(a) * value(b), static_cast<double>(c), R), R);
 }
 enum Mixed : int { mixed_is_add, mixed_is_sub, mixed_is_fma };
-template <Mixed M, Rounding R, bool Sat, class T> Resolved mixed() {
-    if constexpr (M == mixed_is_fma)
-        return make<&mixed_fma<R, Sat, T>>();
-    else
-        return make<&mixed_add<M == mixed_is_sub, R, Sat, T>>();
-}
-template <Mixed M, Rounding R> Resolved mixed_rounded(bool saturate, bool bfloat) {
-    if (saturate) return bfloat ? mixed<M, R, true, Bfloat>() : mixed<M, R, true, Half>();
-    return bfloat ? mixed<M, R, false, Bfloat>() : mixed<M, R, false, Half>();
-}
-template <Mixed M> Resolved resolve_mixed(Modifiers m) {
-    const int written = m.take_of({".rn", ".rz", ".rm", ".rp"});
-    if (M == mixed_is_fma && written < 0) return std::nullopt;
+template <Mixed M> Resolved resolve_mixed(Modifiers m, Shape) {
+    const AnyRounding written = take_rounding(m);
+    if (M == mixed_is_fma && written.number < 0) return std::nullopt;
     const bool saturate = m.take(".sat");
     if (!m.take(".f32")) return std::nullopt;
     const int type = m.take_of({".f16", ".bf16"});
     if (type < 0 || !m.done()) return std::nullopt;
-    switch (written) {
-        case 1: return mixed_rounded<M, Rounding::rz>(saturate, type == 1);
-        case 2: return mixed_rounded<M, Rounding::rm>(saturate, type == 1);
-        case 3: return mixed_rounded<M, Rounding::rp>(saturate, type == 1);
-        default: return mixed_rounded<M, Rounding::rn>(saturate, type == 1);
-    }
+    return choose(
+        []<Rounding R, bool Sat, bool IsBfloat> {
+            using T = std::conditional_t<IsBfloat, Bfloat, Half>;
+            if constexpr (M == mixed_is_fma)
+                return make<&mixed_fma<R, Sat, T>>();
+            else
+                return make<&mixed_add<M == mixed_is_sub, R, Sat, T>>();
+        },
+        or_nearest(written), saturate, type == 1);
 }
-template <Mixed M, Resolved (*Narrow)(Modifiers)> Resolved narrow_or_mixed(Modifiers m) {
-    if (Resolved found = Narrow(m)) return found;
-    return resolve_mixed<M>(m);
-}
+
+constexpr ResolverRow rows[] = {
+    {"add", resolve_arithmetic<add>},
+    {"add", resolve_mixed<mixed_is_add>},
+    {"sub", resolve_arithmetic<sub>},
+    {"sub", resolve_mixed<mixed_is_sub>},
+    {"mul", resolve_arithmetic<mul>},
+    {"fma", resolve_fma},
+    {"fma", resolve_mixed<mixed_is_fma>},
+    {"abs", resolve_sign<true>},
+    {"neg", resolve_sign<false>},
+    {"min", resolve_min_max<false>},
+    {"max", resolve_min_max<true>},
+    {"ex2", resolve_ex2},
+    {"tanh", resolve_tanh},
+};
 
 }  // namespace
 
-Resolved resolve_half(std::string_view opcode, Modifiers m, Shape shape) {
-    if (opcode == "add") return narrow_or_mixed<mixed_is_add, resolve_arithmetic<add>>(m);
-    if (opcode == "sub") return narrow_or_mixed<mixed_is_sub, resolve_arithmetic<sub>>(m);
-    if (opcode == "mul") return resolve_arithmetic<mul>(m);
-    if (opcode == "fma") return narrow_or_mixed<mixed_is_fma, resolve_fma>(m);
-    if (opcode == "abs") return resolve_sign(m, true);
-    if (opcode == "neg") return resolve_sign(m, false);
-    if (opcode == "min") return resolve_min_max<false>(m, shape);
-    if (opcode == "max") return resolve_min_max<true>(m, shape);
-    if (opcode == "ex2") return resolve_ex2(m);
-    if (opcode == "tanh") return resolve_tanh(m);
-    return std::nullopt;
-}
+std::span<const ResolverRow> half_rows() { return rows; }
 
 }  // namespace ptxgraft::arithmetic

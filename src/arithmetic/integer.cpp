@@ -152,6 +152,9 @@ template <bool Clamp> std::uint32_t bmsk(std::uint32_t a, std::uint32_t b) {
     return (~0u << position) & ~above;
 }
 
+// An integer type of this width, signed or not.
+template <bool Signed, class T> using Part = std::conditional_t<Signed, T, Unsigned<T>>;
+
 template <class A, class B> std::uint32_t dp4a(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
     for (int i = 0; i < 32; i += 8)
         c += static_cast<std::uint32_t>(static_cast<std::int32_t>(static_cast<A>(a >> i)) *
@@ -217,13 +220,15 @@ template <auto F16, auto G16, auto F8, auto G8> Resolved packed(Modifiers m) {
 #define PTXGRAFT_MAKE(function) []<class T>() -> Resolved { return make<&function<T>>(); }
 #define PTXGRAFT_FAST(function) []<class T>() -> Resolved { return make_fast<&function<T>>(); }
 
+// The forms with the condition code, of 32 and 64 bits.
+template <class Make> Resolved extended(Modifiers m, bool reads, bool writes, Make made) {
+    return by_type<U32, S32, B32, U64, S64, B64>(m, [&]<class T>() -> Resolved {
+        return with_carry(made.template operator()<Unsigned<T>>(), reads, writes);
+    });
+}
+
 Resolved resolve_add(Modifiers m, Shape) {
-    if (m.take(".cc")) {
-        const auto made = []<class T>() -> Resolved {
-            return with_carry(make<&add_cc<Unsigned<T>>>(), false, true);
-        };
-        return by_type<U32, S32, B32, U64, S64, B64>(m, made);
-    }
+    if (m.take(".cc")) return extended(m, false, true, []<class T> { return make<&add_cc<T>>(); });
     if (m.take(".sat")) {
         if (Resolved found = by_type<U32, S32>(m, PTXGRAFT_FAST(add_clamped))) return found;
         return PTXGRAFT_PACKED(add_clamped)(m);
@@ -232,12 +237,7 @@ Resolved resolve_add(Modifiers m, Shape) {
     return by_type<U16, U32, U64, S16, S32, S64>(m, PTXGRAFT_FAST(add));
 }
 Resolved resolve_sub(Modifiers m, Shape) {
-    if (m.take(".cc")) {
-        const auto made = []<class T>() -> Resolved {
-            return with_carry(make<&sub_cc<Unsigned<T>>>(), false, true);
-        };
-        return by_type<U32, S32, B32, U64, S64, B64>(m, made);
-    }
+    if (m.take(".cc")) return extended(m, false, true, []<class T> { return make<&sub_cc<T>>(); });
     if (m.take(".sat")) {
         if (Resolved found = by_type<U32, S32>(m, PTXGRAFT_FAST(sub_clamped))) return found;
         return PTXGRAFT_PACKED(sub_clamped)(m);
@@ -245,25 +245,23 @@ Resolved resolve_sub(Modifiers m, Shape) {
     if (Resolved found = PTXGRAFT_PACKED(sub)(m)) return found;
     return by_type<U16, U32, U64, S16, S32, S64>(m, PTXGRAFT_FAST(sub));
 }
-Resolved resolve_addc(Modifiers m, Shape) {
-    if (m.take(".cc"))
-        return by_type<U32, S32, B32, U64, S64, B64>(
-            m, []<class T>() -> Resolved { return with_carry(make<&add_carry<Unsigned<T>>>(), true, true); });
+// Without .cc of 16 bits too.
+template <auto Clamped, class Both, class Alone> Resolved carrying(Modifiers m, Both both, Alone alone) {
+    if (m.take(".cc")) return extended(m, true, true, both);
     if (m.take(".sat"))
-        return m.take(".s32") && m.done() ? Resolved(with_carry(make<&addc_sat>(), true, false))
-                                          : std::nullopt;
-    return by_type<U16, S16, U32, S32, B32, U64, S64, B64>(
-        m, []<class T>() -> Resolved { return with_carry(make<&addc<Unsigned<T>>>(), true, false); });
+        return m.take(".s32") && m.done() ? Resolved(with_carry(make<Clamped>(), true, false)) : std::nullopt;
+    if (Resolved found = extended(m, true, false, alone)) return found;
+    return by_type<U16, S16>(m, [&]<class T>() -> Resolved {
+        return with_carry(alone.template operator()<Unsigned<T>>(), true, false);
+    });
+}
+Resolved resolve_addc(Modifiers m, Shape) {
+    return carrying<&addc_sat>(
+        m, []<class T> { return make<&add_carry<T>>(); }, []<class T> { return make<&addc<T>>(); });
 }
 Resolved resolve_subc(Modifiers m, Shape) {
-    if (m.take(".cc"))
-        return by_type<U32, S32, B32, U64, S64, B64>(
-            m, []<class T>() -> Resolved { return with_carry(make<&sub_carry<Unsigned<T>>>(), true, true); });
-    if (m.take(".sat"))
-        return m.take(".s32") && m.done() ? Resolved(with_carry(make<&subc_sat>(), true, false))
-                                          : std::nullopt;
-    return by_type<U16, S16, U32, S32, B32, U64, S64, B64>(
-        m, []<class T>() -> Resolved { return with_carry(make<&subc<Unsigned<T>>>(), true, false); });
+    return carrying<&subc_sat>(
+        m, []<class T> { return make<&sub_carry<T>>(); }, []<class T> { return make<&subc<T>>(); });
 }
 Resolved resolve_mul(Modifiers m, Shape) {
     if (m.take(".lo")) return by_type<U16, U32, U64, S16, S32, S64>(m, PTXGRAFT_FAST(mul_lo));
@@ -377,8 +375,8 @@ Resolved resolve_fns(Modifiers m, Shape) {
 Resolved resolve_szext(Modifiers m, Shape) {
     const int mode = m.take_of({".clamp", ".wrap"}), type = m.take_of({".u32", ".s32"});
     if (mode < 0 || type < 0 || !m.done()) return std::nullopt;
-    if (mode == 0) return type == 1 ? make<&szext<true, true>>() : make<&szext<true, false>>();
-    return type == 1 ? make<&szext<false, true>>() : make<&szext<false, false>>();
+    return choose([]<bool Clamp, bool Signed> { return make<&szext<Clamp, Signed>>(); }, mode == 0,
+                  type == 1);
 }
 Resolved resolve_bmsk(Modifiers m, Shape) {
     const int mode = m.take_of({".clamp", ".wrap"});
@@ -388,22 +386,18 @@ Resolved resolve_bmsk(Modifiers m, Shape) {
 Resolved resolve_dp4a(Modifiers m, Shape) {
     const int a = m.take_of({".u32", ".s32"}), b = m.take_of({".u32", ".s32"});
     if (a < 0 || b < 0 || !m.done()) return std::nullopt;
-    if (a == 0)
-        return b == 0 ? make<&dp4a<std::uint8_t, std::uint8_t>>() : make<&dp4a<std::uint8_t, std::int8_t>>();
-    return b == 0 ? make<&dp4a<std::int8_t, std::uint8_t>>() : make<&dp4a<std::int8_t, std::int8_t>>();
-}
-template <int Shift> Resolved dp2a_of(int a, int b) {
-    if (a == 0)
-        return b == 0 ? make<&dp2a<std::uint16_t, std::uint8_t, Shift>>()
-                      : make<&dp2a<std::uint16_t, std::int8_t, Shift>>();
-    return b == 0 ? make<&dp2a<std::int16_t, std::uint8_t, Shift>>()
-                  : make<&dp2a<std::int16_t, std::int8_t, Shift>>();
+    return choose([]<bool A, bool B> { return make<&dp4a<Part<A, std::int8_t>, Part<B, std::int8_t>>>(); },
+                  a == 1, b == 1);
 }
 Resolved resolve_dp2a(Modifiers m, Shape) {
     const int half = m.take_of({".lo", ".hi"});
     const int a = m.take_of({".u32", ".s32"}), b = m.take_of({".u32", ".s32"});
     if (half < 0 || a < 0 || b < 0 || !m.done()) return std::nullopt;
-    return half == 0 ? dp2a_of<0>(a, b) : dp2a_of<16>(a, b);
+    return choose(
+        []<bool High, bool A, bool B> {
+            return make<&dp2a<Part<A, std::int16_t>, Part<B, std::int8_t>, High ? 16 : 0>>();
+        },
+        half == 1, a == 1, b == 1);
 }
 #undef PTXGRAFT_MAKE
 #undef PTXGRAFT_PACKED

@@ -95,17 +95,15 @@ Resolved resolve_lop3(Modifiers m, Shape) {
 Resolved resolve_shf(Modifiers m, Shape) {
     const int direction = m.take_of({".l", ".r"}), mode = m.take_of({".clamp", ".wrap"});
     if (direction < 0 || mode < 0 || !m.take(".b32") || !m.done()) return std::nullopt;
-    if (direction == 0) return mode == 0 ? make_fast<&shf<true, true>>() : make_fast<&shf<true, false>>();
-    return mode == 0 ? make_fast<&shf<false, true>>() : make_fast<&shf<false, false>>();
+    return choose([]<bool Left, bool Clamp> { return make_fast<&shf<Left, Clamp>>(); }, direction == 0,
+                  mode == 0);
 }
 Resolved resolve_prmt(Modifiers m, Shape) {
     if (!m.take(".b32")) return std::nullopt;
-    static constexpr PureInstruction modes[] = {make<&prmt_mode<0>>(), make<&prmt_mode<1>>(),
-                                                make<&prmt_mode<2>>(), make<&prmt_mode<3>>(),
-                                                make<&prmt_mode<4>>(), make<&prmt_mode<5>>()};
     const int mode = m.take_of({".f4e", ".b4e", ".rc8", ".ecl", ".ecr", ".rc16"});
     if (!m.done()) return std::nullopt;
-    return mode < 0 ? make_fast<&prmt>() : modes[mode];
+    return mode < 0 ? make_fast<&prmt>()
+                    : choose([]<int Mode> { return make<&prmt_mode<Mode>>(); }, Choice<int, 6>{mode});
 }
 
 constexpr ResolverRow rows[] = {

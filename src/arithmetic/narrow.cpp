@@ -83,21 +83,22 @@ template <const Format& F, bool Relu> Resolved narrowing(std::string_view from) 
     return std::nullopt;
 }
 template <class P, const Format& F> Resolved widening(bool relu, bool finite) {
-    if (relu) return finite ? make<&to_pair<P, F, true, true>>() : make<&to_pair<P, F, true, false>>();
-    return finite ? make<&to_pair<P, F, false, true>>() : make<&to_pair<P, F, false, false>>();
+    return choose([]<bool Relu, bool Finite> { return make<&to_pair<P, F, Relu, Finite>>(); }, relu, finite);
 }
 template <const Format& F> Resolved of_format(const Wanted& w, std::string_view name) {
     if (w.rounding != 0) return std::nullopt;
     if (w.to == name)
-        return !w.finite ? std::nullopt : w.relu ? narrowing<F, true>(w.from) : narrowing<F, false>(w.from);
+        return !w.finite ? std::nullopt
+                         : choose([&]<bool Relu> { return narrowing<F, Relu>(w.from); }, w.relu);
     if (w.to == ".f16x2" && !w.finite) return widening<HalfPair, F>(w.relu, false);
     return w.to == ".bf16x2" ? widening<BfloatPair, F>(w.relu, w.finite) : std::nullopt;
 }
-template <bool Up> Resolved powers(const Wanted& w) {
+Resolved powers(const Wanted& w) {
+    const bool up = w.rounding == 2;
     if (w.from == ".f32")
-        return w.finite ? make<&ue8m0_of_f32<Up, true>>() : make<&ue8m0_of_f32<Up, false>>();
+        return choose([]<bool Up, bool Finite> { return make<&ue8m0_of_f32<Up, Finite>>(); }, up, w.finite);
     if (w.from == ".bf16x2")
-        return w.finite ? make<&ue8m0_of_pair<Up, true>>() : make<&ue8m0_of_pair<Up, false>>();
+        return choose([]<bool Up, bool Finite> { return make<&ue8m0_of_pair<Up, Finite>>(); }, up, w.finite);
     return std::nullopt;
 }
 
@@ -114,20 +115,17 @@ Resolved resolve_cvt(Modifiers m, Shape shape) {
     }
     w.to = m.take(), w.from = m.take();
     if (!m.done() || w.rounding < 0) return std::nullopt;
-    const auto has = [&](std::string_view format) { return w.to == format || w.from == format; };
+    constexpr std::pair<std::string_view, Resolved (*)(const Wanted&, std::string_view)> formats[] = {
+        {".e4m3x2", of_format<e4m3>},
+        {".e5m2x2", of_format<e5m2>},
+        {".e2m3x2", of_format<e2m3>},
+        {".e3m2x2", of_format<e3m2>},
+        {".e2m1x2", of_format<e2m1>}};
     Resolved found;
-    if (has(".e4m3x2"))
-        found = of_format<e4m3>(w, ".e4m3x2");
-    else if (has(".e5m2x2"))
-        found = of_format<e5m2>(w, ".e5m2x2");
-    else if (has(".e2m3x2"))
-        found = of_format<e2m3>(w, ".e2m3x2");
-    else if (has(".e3m2x2"))
-        found = of_format<e3m2>(w, ".e3m2x2");
-    else if (has(".e2m1x2"))
-        found = of_format<e2m1>(w, ".e2m1x2");
-    else if (w.to == ".ue8m0x2" && !w.relu && w.rounding != 0)
-        found = w.rounding == 1 ? powers<false>(w) : powers<true>(w);
+    for (const auto& [name, of] : formats)
+        if (w.to == name || w.from == name) found = of(w, name);
+    if (w.to == ".ue8m0x2" && !w.relu && w.rounding != 0)
+        found = powers(w);
     else if (w.from == ".ue8m0x2" && w.to == ".bf16x2" && w.rounding == 0 && !w.relu && !w.finite)
         found = make<&pair_of_ue8m0>();
     return found && shape.operands == std::size_t{found->outputs} + found->inputs ? found : std::nullopt;

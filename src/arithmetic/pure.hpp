@@ -311,6 +311,26 @@ class Modifiers {
     std::span<const std::string_view> left_;
 };
 
+/// One of the first `Count` values of an enumeration, by its number; none where the number is another one.
+template <class E, int Count> struct Choice { int number; };
+
+/// Makes template arguments of what is known at run time: `choose(f, ftz, rounding)` calls
+/// `f.operator()<Ftz, R>()` with the values that a bool and a Choice have. Nothing where a choice has none.
+template <auto... Chosen, class F> Resolved choose(F f) { return f.template operator()<Chosen...>(); }
+template <auto... Chosen, class F, class... Rest> Resolved choose(F f, bool first, Rest... rest) {
+    return first ? choose<Chosen..., true>(f, rest...) : choose<Chosen..., false>(f, rest...);
+}
+template <auto... Chosen, class F, class E, int Count, class... Rest>
+Resolved choose(F f, Choice<E, Count> first, Rest... rest) {
+    Resolved found;
+    [&]<int... I>(std::integer_sequence<int, I...>) {
+        (void)((first.number == I && (found = choose<Chosen..., static_cast<E>(I)>(f, rest...), true)) ||
+               ...);
+    }
+    (std::make_integer_sequence<int, Count>());
+    return found;
+}
+
 /// What a resolver gets beside the modifiers.
 struct Shape {
     std::size_t operands;
@@ -363,10 +383,10 @@ struct ResolverRow {
 std::span<const ResolverRow> integer_rows();     ///< PTX ISA 9.7.1, 9.7.2
 std::span<const ResolverRow> logic_rows();       ///< 9.7.8 and prmt
 std::span<const ResolverRow> comparison_rows();  ///< 9.7.6, 9.7.7
-std::span<const ResolverRow> float_rows();       ///< 9.7.3 (f32, f64) and, by type, 9.7.4
+std::span<const ResolverRow> float_rows();       ///< 9.7.3: f32 and f64
+std::span<const ResolverRow> half_rows();        ///< 9.7.4, 9.7.5
 std::span<const ResolverRow> conversion_rows();  ///< mov, cvt, cvt.pack
 std::span<const ResolverRow> narrow_rows();      ///< cvt to and from formats of 8 bits and fewer
 std::span<const ResolverRow> video_rows();       ///< 9.7.18
-Resolved resolve_half(std::string_view opcode, Modifiers modifiers, Shape shape);
 
 }  // namespace ptxgraft::arithmetic

@@ -16,7 +16,11 @@
 
 namespace ptxgraft::arithmetic {
 
-enum class Rounding : std::uint8_t { rn, rna, rz, rm, rp };
+enum class Rounding : std::uint8_t { rn, rz, rm, rp, rna };
+using AnyRounding = Choice<Rounding, 4>;  ///< but for .rna, which is of cvt alone
+inline AnyRounding take_rounding(Modifiers& m) { return {m.take_of({".rn", ".rz", ".rm", ".rp"})}; }
+/// Without one it is .rn.
+inline AnyRounding or_nearest(AnyRounding rounding) { return {std::max(rounding.number, 0)}; }
 
 /// The nearest rounding is what programs use: it has functions for columns.
 template <auto F, Rounding R> constexpr PureInstruction make_rounded() {

@@ -57,6 +57,8 @@ template <class A, bool Left, bool Clamp> i64 shifted(A a, u32 b) {
     return Left ? static_cast<i64>(static_cast<std::uint64_t>(i64{a}) << n << unused) >> unused : i64{a} >> n;
 }
 
+template <bool Signed> using Word = std::conditional_t<Signed, s32, u32>;
+
 enum Second : int { nothing, and_add, and_min, and_max };
 template <class D, bool Sat> i64 saturated(i64 t) {
     return Sat ? std::clamp<i64>(t, std::numeric_limits<D>::min(), std::numeric_limits<D>::max()) : t;
@@ -74,14 +76,6 @@ template <class D, bool Sat, Second S> u32 finish_with(i64 t, u32 c) {
     else
         return static_cast<u32>(t);  // a merge of the whole register
 }
-template <class D, bool Sat> Resolved finishing(int second, std::size_t operands) {
-    if (second == nothing && operands == 3) return make<&finish<D, Sat>>();
-    if (operands != 4) return std::nullopt;
-    static constexpr PureInstruction seconds[] = {
-        make<&finish_with<D, Sat, nothing>>(), make<&finish_with<D, Sat, and_add>>(),
-        make<&finish_with<D, Sat, and_min>>(), make<&finish_with<D, Sat, and_max>>()};
-    return seconds[second];
-}
 // A result for a part of a register, in its low bits.
 enum Part : int { whole_register, byte, half };
 int take_part(Modifiers& m) {
@@ -92,16 +86,19 @@ template <class Byte, class Half, class Word> PureInstruction cutting(bool sat, 
     if (!sat) return make<&finish<Word, false>>();
     return part == byte ? make<&finish<Byte, true>>() : make<&finish<Half, true>>();
 }
-Resolved cutting(bool is_signed, bool sat, int part) {
-    if (is_signed) return cutting<std::int8_t, std::int16_t, s32>(sat, part);
-    return cutting<std::uint8_t, std::uint16_t, u32>(sat, part);
-}
 Resolved finishing(bool is_signed, bool sat, int second, int part, std::size_t operands) {
-    if (part != whole_register)
-        return second == nothing && operands == 3 ? cutting(is_signed, sat, part) : std::nullopt;
-    if (is_signed)
-        return sat ? finishing<s32, true>(second, operands) : finishing<s32, false>(second, operands);
-    return sat ? finishing<u32, true>(second, operands) : finishing<u32, false>(second, operands);
+    const bool is_alone = second == nothing && operands == 3;
+    if (part != whole_register) {
+        if (!is_alone) return std::nullopt;
+        return is_signed ? cutting<std::int8_t, std::int16_t, s32>(sat, part)
+                         : cutting<std::uint8_t, std::uint16_t, u32>(sat, part);
+    }
+    if (is_alone)
+        return choose([]<bool Signed, bool Sat> { return make<&finish<Word<Signed>, Sat>>(); }, is_signed,
+                      sat);
+    if (operands != 4) return std::nullopt;
+    return choose([]<bool Signed, bool Sat, Second S> { return make<&finish_with<Word<Signed>, Sat, S>>(); },
+                  is_signed, sat, Choice<Second, 4>{second});
 }
 Resolved both(const Resolved& first, const Resolved& second) {
     return first && second ? Resolved(then(*first, *second)) : std::nullopt;
@@ -110,10 +107,8 @@ Resolved both(const Resolved& first, const Resolved& second) {
 int take_sign(Modifiers& m) { return m.take_of({".u32", ".s32"}); }
 int take_second(Modifiers& m) { return m.take_of({".add", ".min", ".max"}) + 1; }
 
-template <Operation O> PureInstruction scalar_of(int a, int b) {
-    static constexpr PureInstruction types[] = {make<&scalar<O, u32, u32>>(), make<&scalar<O, u32, s32>>(),
-                                                make<&scalar<O, s32, u32>>(), make<&scalar<O, s32, s32>>()};
-    return types[2 * a + b];
+template <Operation O> Resolved scalar_of(int a, int b) {
+    return choose([]<bool A, bool B> { return make<&scalar<O, Word<A>, Word<B>>>(); }, a == 1, b == 1);
 }
 template <Operation O> Resolved resolve_scalar(Modifiers m, Shape shape) {
     const int d = take_sign(m), a = take_sign(m), b = take_sign(m);
@@ -128,26 +123,19 @@ template <bool Left> Resolved resolve_shift(Modifiers m, Shape shape) {
     const bool sat = m.take(".sat");
     const int mode = m.take_of({".clamp", ".wrap"}), second = take_second(m), part = take_part(m);
     if (mode < 0 || !m.done()) return std::nullopt;
-    static constexpr PureInstruction shifts[] = {
-        make<&shifted<u32, Left, true>>(), make<&shifted<u32, Left, false>>(),
-        make<&shifted<s32, Left, true>>(), make<&shifted<s32, Left, false>>()};
-    return both(shifts[2 * a + mode], finishing(d == 1, sat, second, part, shape.operands));
+    const Resolved shift =
+        choose([]<bool A, bool Clamp> { return make<&shifted<Word<A>, Left, Clamp>>(); }, a == 1, mode == 0);
+    return both(shift, finishing(d == 1, sat, second, part, shape.operands));
 }
-PureInstruction comparison_of(int compare, int a, int b) {
-    switch (compare) {
-        case 0: return scalar_of<eq>(a, b);
-        case 1: return scalar_of<ne>(a, b);
-        case 2: return scalar_of<lt>(a, b);
-        case 3: return scalar_of<le>(a, b);
-        case 4: return scalar_of<gt>(a, b);
-        default: return scalar_of<ge>(a, b);
-    }
-}
+// One of the six of take_compare().
+constexpr Operation comparison_at(int number) { return static_cast<Operation>(eq + number); }
 Resolved resolve_set(Modifiers m, Shape shape) {
     const int a = take_sign(m), b = take_sign(m), compare = take_compare(m), second = take_second(m),
               part = take_part(m);
     if (a < 0 || b < 0 || compare < 0 || !m.done()) return std::nullopt;
-    return both(comparison_of(compare, a, b), finishing(false, false, second, part, shape.operands));
+    const Resolved compared =
+        choose([&]<int C> { return scalar_of<comparison_at(C)>(a, b); }, Choice<int, 6>{compare});
+    return both(compared, finishing(false, false, second, part, shape.operands));
 }
 
 // vmad. What is added is signed with the result, which is signed unless both factors are unsigned and nothing
@@ -167,32 +155,18 @@ template <class A, class B, Sum S, bool Sat, int Shift> u32 multiply_add(A a, B 
         return static_cast<u32>(
             std::clamp<__int128>(result, std::numeric_limits<D>::min(), std::numeric_limits<D>::max()));
 }
-template <class A, class B, Sum S, bool Sat> PureInstruction scaled(int scale) {
-    static constexpr PureInstruction scales[] = {make<&multiply_add<A, B, S, Sat, 0>>(),
-                                                 make<&multiply_add<A, B, S, Sat, 7>>(),
-                                                 make<&multiply_add<A, B, S, Sat, 15>>()};
-    return scales[scale];
-}
-template <class A, class B> PureInstruction sum_of(int sum, bool sat, int scale) {
-    switch (sum) {
-        case plus_one:
-            return sat ? scaled<A, B, plus_one, true>(scale) : scaled<A, B, plus_one, false>(scale);
-        case negated_product:
-            return sat ? scaled<A, B, negated_product, true>(scale)
-                       : scaled<A, B, negated_product, false>(scale);
-        case negated_third:
-            return sat ? scaled<A, B, negated_third, true>(scale) : scaled<A, B, negated_third, false>(scale);
-        default: return sat ? scaled<A, B, plain, true>(scale) : scaled<A, B, plain, false>(scale);
-    }
-}
 Resolved resolve_mad(Modifiers m, Shape) {
     const int d = take_sign(m), a = take_sign(m), b = take_sign(m);
     const bool adds_one = m.take(".po"), sat = m.take(".sat");
     const int scale = m.take_of({".shr7", ".shr15"}) + 1, negated = m.take_of({".negab", ".negc"});
     if (d < 0 || a < 0 || b < 0 || !m.done() || (adds_one && negated >= 0)) return std::nullopt;
     const int sum = adds_one ? plus_one : negated < 0 ? plain : negated_product + negated;
-    if (a == 0) return b == 0 ? sum_of<u32, u32>(sum, sat, scale) : sum_of<u32, s32>(sum, sat, scale);
-    return b == 0 ? sum_of<s32, u32>(sum, sat, scale) : sum_of<s32, s32>(sum, sat, scale);
+    return choose(
+        []<bool A, bool B, Sum S, bool Sat, int Scale> {
+            constexpr int shifts[] = {0, 7, 15};
+            return make<&multiply_add<Word<A>, Word<B>, S, Sat, shifts[Scale]>>();
+        },
+        a == 1, b == 1, Choice<Sum, 4>{sum}, sat, Choice<int, 3>{scale});
 }
 
 // --- 9.7.18.2: two halves or four bytes. Between the two steps they stand in the parts of 64 bits.
@@ -243,18 +217,11 @@ template <int Count, unsigned Mask> u32 accumulated(std::uint64_t all, u32 c) {
             c += static_cast<u32>(static_cast<typename P::wide>(all >> (64 / Count * i)));
     return c;
 }
-template <int Count, unsigned... Before>
-PureInstruction accumulating(unsigned mask, std::integer_sequence<unsigned, Before...>) {
-    static constexpr PureInstruction masks[] = {make<&accumulated<Count, Before + 1>>()...};
-    return masks[mask - 1];
-}
-template <int Count> PureInstruction gathering(Mode mode, unsigned mask) {
-    static constexpr PureInstruction modes[] = {make<&gathered<Count, cut>>(),
-                                                make<&gathered<Count, sat_unsigned>>(),
-                                                make<&gathered<Count, sat_signed>>()};
-    return mode == accumulate
-               ? accumulating<Count>(mask, std::make_integer_sequence<unsigned, (1u << Count) - 1>{})
-               : modes[mode];
+template <int Count> Resolved gathering(Mode mode, unsigned mask) {
+    if (mode == accumulate)
+        return choose([]<int Before> { return make<&accumulated<Count, unsigned{Before} + 1>>(); },
+                      Choice<int, (1 << Count) - 1>{static_cast<int>(mask) - 1});
+    return choose([]<Mode M> { return make<&gathered<Count, M>>(); }, Choice<Mode, accumulate>{mode});
 }
 // `.h10`, `.b320`: the parts, the highest first; without one all of them. Zero: none such.
 template <int Count> unsigned take_mask(Modifiers& m, Mode mode) {
@@ -271,28 +238,24 @@ template <int Count> unsigned take_mask(Modifiers& m, Mode mode) {
     }
     return mask;
 }
-template <int Count, Operation O> PureInstruction each_of(int a, int b) {
-    static constexpr PureInstruction types[] = {
-        make<&each<Count, O, false, false>>(), make<&each<Count, O, false, true>>(),
-        make<&each<Count, O, true, false>>(), make<&each<Count, O, true, true>>()};
-    return types[2 * a + b];
+template <int Count, Operation O> Resolved each_of(int a, int b) {
+    return choose([]<bool A, bool B> { return make<&each<Count, O, A, B>>(); }, a == 1, b == 1);
 }
 template <int Count, Operation O> Resolved resolve_each(Modifiers m, Shape) {
     const int d = take_sign(m), a = take_sign(m), b = take_sign(m), how = m.take_of({".sat", ".add"});
     const Mode mode = how == 1 ? accumulate : how == 0 ? (d == 1 ? sat_signed : sat_unsigned) : cut;
     const unsigned mask = take_mask<Count>(m, mode);
     if (d < 0 || a < 0 || b < 0 || mask == 0 || !m.done()) return std::nullopt;
-    return then(each_of<Count, O>(a, b), gathering<Count>(mode, mask));
+    return both(each_of<Count, O>(a, b), gathering<Count>(mode, mask));
 }
 template <int Count> Resolved resolve_set_each(Modifiers m, Shape) {
     const int a = take_sign(m), b = take_sign(m), compare = take_compare(m);
     const Mode mode = m.take(".add") ? accumulate : cut;
     const unsigned mask = take_mask<Count>(m, mode);
     if (a < 0 || b < 0 || compare < 0 || mask == 0 || !m.done()) return std::nullopt;
-    const PureInstruction compared[] = {each_of<Count, eq>(a, b), each_of<Count, ne>(a, b),
-                                        each_of<Count, lt>(a, b), each_of<Count, le>(a, b),
-                                        each_of<Count, gt>(a, b), each_of<Count, ge>(a, b)};
-    return then(compared[compare], gathering<Count>(mode, mask));
+    const Resolved compared =
+        choose([&]<int C> { return each_of<Count, comparison_at(C)>(a, b); }, Choice<int, 6>{compare});
+    return both(compared, gathering<Count>(mode, mask));
 }
 
 constexpr ResolverRow rows[] = {

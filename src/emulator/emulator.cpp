@@ -321,7 +321,7 @@ LaunchLimits limits_of(const LaunchLimits& launch, const EmulatorOptions& option
 Expected<void> set_up(Launch& launch, const launch::EntryInfo& entry, const LaunchConfig& config,
                       std::span<const std::span<const std::byte>> arguments, std::uint32_t sm) {
     const auto size = [](std::span<const std::byte> argument) { return argument.size(); };
-    if (auto fit = launch::check_arguments(entry, arguments, size); !fit) return fit;
+    TRY(launch::check_arguments(entry, arguments, size));
     const launch::EntryLimits limits = limits_of(launch, config.shared_bytes, sm);
     auto shape = TRY(launch::check_shape(entry, config, limits));
     launch.shape = std::move(shape);
@@ -329,11 +329,6 @@ Expected<void> set_up(Launch& launch, const launch::EntryInfo& entry, const Laun
     set_parameters(launch, arguments);
     set_shared(launch, limits.static_shared_bytes + config.shared_bytes);
     return {};
-}
-
-Expected<void> check_sizes(const Launch& launch) {
-    if (auto done = check_cooperative(launch); !done) return done;
-    return check_host_bytes(launch);
 }
 
 template <class F> class Finally {
@@ -372,7 +367,8 @@ Expected<EmulatorStats> Emulator::Data::launch(const EmulatedModule& module, std
     launch.observer = options.observer;
     if (launch.observer != nullptr) launch.names = emulator::register_names(*program, module.text());
     TRY(set_up(launch, *info, shape, arguments, options.sm));
-    TRY(check_sizes(launch));
+    TRY(check_cooperative(launch));
+    TRY(check_host_bytes(launch));
     launch.shadow_bytes = shadow_bytes(launch.shape, options.shadow_bytes);
     GridWorkspace workspace(*memory);
     if (shape.cooperative) {

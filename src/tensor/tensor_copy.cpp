@@ -110,11 +110,7 @@ std::uint32_t unit_distance(const Row& row, const TypeUnit& unit) {
     return row.inside < 2 ? unit.global_bytes : (row.global_bytes - unit.global_bytes) / (row.inside - 1);
 }
 
-}  // namespace
-
 // ------------------------------------------------------------------------------------------------- the box
-
-namespace {
 
 constexpr std::uint64_t most_box_bytes = 228 * 1024;
 

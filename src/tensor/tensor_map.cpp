@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 #include <tuple>
 
 namespace ptxgraft::tensor {
@@ -35,6 +36,13 @@ Expected<void> in_range(std::string_view name, Number value, Number least, Numbe
     return wrong(fmt::format("{} is {}; it is {} to {}", name, value, least, most));
 }
 
+template <class Values, class Number>
+Expected<void> check_each(std::string_view name, const Values& values, Number least, Number most) {
+    unsigned i = 0;
+    for (const Number value : values) TRY(in_range(fmt::format("{}[{}]", name, i++), value, least, most));
+    return {};
+}
+
 constexpr unsigned most_box = 256, most_element_stride = 8, most_channels = 256, most_pixels = 1024;
 constexpr int most_corner = 32768;
 
@@ -58,14 +66,13 @@ Expected<void> check_enumerations(const MapFields& map) {
         {"the swizzle's atomicity", {static_cast<unsigned>(map.atomicity), 3}},
         {"the L2 promotion", {static_cast<unsigned>(map.l2), 3}},
         {"fill", {static_cast<unsigned>(map.fill), 1}}};
-    for (const auto& [name, row] : rows)
-        if (auto done = in_range(name, row.first, 0u, row.second); !done) return done;
+    for (const auto& [name, row] : rows) TRY(in_range(name, row.first, 0u, row.second));
     return {};
 }
 
 Expected<void> check_rank(const MapFields& map) {
     const unsigned rank = map.rank;
-    if (auto done = in_range("the rank", rank, 1u, most_tensor_dims); !done) return done;
+    TRY(in_range("the rank", rank, 1u, most_tensor_dims));
     if (rank < 3 && map.interleave != TensorInterleave::none)
         return wrong(fmt::format("interleaved layouts have a rank of 3 to 5, this one {}", rank));
     if (rank < 3 && map.is_im2col)
@@ -89,11 +96,7 @@ Expected<void> check_address(const MapFields& map) {
 }
 
 Expected<void> check_dims(const MapFields& map) {
-    for (unsigned i = 0; i < map.rank; ++i)
-        if (auto done =
-                in_range(fmt::format("dims[{}]", i), map.dims[i], std::uint64_t{1}, std::uint64_t{1} << 32);
-            !done)
-            return done;
+    TRY(check_each("dims", std::span(map.dims, map.rank), std::uint64_t{1}, std::uint64_t{1} << 32));
     const unsigned multiple = is_padded(map.type) ? 128 : map.type == TensorType::b4x16 ? 2 : 1;
     if (map.dims[0] % multiple == 0) return {};
     return wrong(fmt::format("dims[0] is {}; for {} it is a multiple of {}", map.dims[0],
@@ -112,13 +115,7 @@ Expected<void> check_strides(const MapFields& map) {
 }
 
 Expected<void> check_element_strides(const MapFields& map) {
-    for (unsigned i = 0; i < map.rank; ++i) {
-        const unsigned stride = map.element_strides[i];
-        if (auto done = in_range(fmt::format("element_strides[{}]", i), stride, 1u, most_element_stride);
-            !done)
-            return done;
-    }
-    return {};
+    return check_each("element_strides", std::span(map.element_strides, map.rank), 1u, most_element_stride);
 }
 
 // What holds of a box's innermost dimension, and of a pixel's channels.
@@ -138,10 +135,7 @@ Expected<void> check_row(const MapFields& map, std::string_view name, unsigned e
 }
 
 Expected<void> check_box(const MapFields& map) {
-    for (unsigned i = 0; i < map.rank; ++i) {
-        const unsigned extent = map.box[i];
-        if (auto done = in_range(fmt::format("box[{}]", i), extent, 1u, most_box); !done) return done;
-    }
+    TRY(check_each("box", std::span(map.box, map.rank), 1u, most_box));
     return check_row(map, "box[0]", map.box[0]);
 }
 
@@ -150,15 +144,13 @@ constexpr int corner_bound(unsigned rank) { return rank == 3 ? most_corner : ran
 
 Expected<void> check_im2col(const MapFields& map) {
     const unsigned channels = map.channels_per_pixel, pixels = map.pixels_per_column;
-    if (auto done = in_range("channels_per_pixel", channels, 1u, most_channels); !done) return done;
-    if (auto done = in_range("pixels_per_column", pixels, 1u, most_pixels); !done) return done;
+    TRY(in_range("channels_per_pixel", channels, 1u, most_channels));
+    TRY(in_range("pixels_per_column", pixels, 1u, most_pixels));
     const int bound = corner_bound(map.rank);
     for (unsigned i = 0; i + 2u < map.rank; ++i) {
         const int lower = map.lower_corner[i], upper = map.upper_corner[i];
-        if (auto done = in_range(fmt::format("lower_corner[{}]", i), lower, -bound, bound - 1); !done)
-            return done;
-        if (auto done = in_range(fmt::format("upper_corner[{}]", i), upper, -bound, bound - 1); !done)
-            return done;
+        TRY(in_range(fmt::format("lower_corner[{}]", i), lower, -bound, bound - 1));
+        TRY(in_range(fmt::format("upper_corner[{}]", i), upper, -bound, bound - 1));
         if (static_cast<std::int64_t>(map.dims[i + 1]) + upper - lower < 1)
             return wrong(fmt::format("the corners leave nothing of dims[{}] = {}: from {} to {} + {}", i + 1,
                                      map.dims[i + 1], lower, map.dims[i + 1], upper));
@@ -202,8 +194,7 @@ Expected<void> check(const MapFields& map) {
                               check_element_strides,
                               check_interleave_and_fill,
                               check_swizzle};
-    for (const Rule rule : rules)
-        if (auto done = rule(map); !done) return done;
+    for (const Rule rule : rules) TRY(rule(map));
     return map.is_im2col ? check_im2col(map) : check_box(map);
 }
 
@@ -225,43 +216,28 @@ Expected<void> check_length(std::string_view name, std::size_t length, std::size
 
 Expected<void> check_lengths(const TensorMapOptions& options) {
     const std::size_t rank = options.dims.size();
-    if (auto done = in_range<std::size_t>("the number of dims", rank, 1, most_tensor_dims); !done)
-        return done;
-    if (auto done = check_length("strides", options.strides.size(), rank - 1); !done) return done;
+    TRY(in_range<std::size_t>("the number of dims", rank, 1, most_tensor_dims));
+    TRY(check_length("strides", options.strides.size(), rank - 1));
     if (!options.element_strides.empty())
-        if (auto done = check_length("element_strides", options.element_strides.size(), rank); !done)
-            return done;
+        TRY(check_length("element_strides", options.element_strides.size(), rank));
     if (!options.im2col) return check_length("box", options.box.size(), rank);
     if (rank < 3) return wrong(fmt::format("the im2col mode has 3 to 5 dims, not {}", rank));
-    if (auto done = check_length("box", options.box.size(), 0); !done) return done;
-    if (auto done = check_length("lower_corner", options.im2col->lower_corner.size(), rank - 2); !done)
-        return done;
+    TRY(check_length("box", options.box.size(), 0));
+    TRY(check_length("lower_corner", options.im2col->lower_corner.size(), rank - 2));
     return check_length("upper_corner", options.im2col->upper_corner.size(), rank - 2);
 }
 
 // The fields of a map are narrower than the parameters.
-template <class Number>
-Expected<void> check_each(std::string_view name, const std::vector<Number>& values, Number least,
-                          Number most) {
-    for (std::size_t i = 0; i < values.size(); ++i)
-        if (auto done = in_range(fmt::format("{}[{}]", name, i), values[i], least, most); !done) return done;
-    return {};
-}
-
 Expected<void> check_widths(const TensorMapOptions& options) {
     if (static_cast<unsigned>(options.swizzle) >= std::size(swizzles))
         return wrong(fmt::format("swizzle is {}; it is 0 to 6", static_cast<unsigned>(options.swizzle)));
-    if (auto done = check_each("box", options.box, 1u, most_box); !done) return done;
-    if (auto done = check_each("element_strides", options.element_strides, 1u, most_element_stride); !done)
-        return done;
+    TRY(check_each("box", options.box, 1u, most_box));
+    TRY(check_each("element_strides", options.element_strides, 1u, most_element_stride));
     if (!options.im2col) return {};
     const TensorIm2col& im2col = *options.im2col;
-    if (auto done = in_range("channels_per_pixel", im2col.channels_per_pixel, 1u, most_channels); !done)
-        return done;
-    if (auto done = in_range("pixels_per_column", im2col.pixels_per_column, 1u, most_pixels); !done)
-        return done;
-    if (auto done = check_each("lower_corner", im2col.lower_corner, -most_corner, most_corner - 1); !done)
-        return done;
+    TRY(in_range("channels_per_pixel", im2col.channels_per_pixel, 1u, most_channels));
+    TRY(in_range("pixels_per_column", im2col.pixels_per_column, 1u, most_pixels));
+    TRY(check_each("lower_corner", im2col.lower_corner, -most_corner, most_corner - 1));
     return check_each("upper_corner", im2col.upper_corner, -most_corner, most_corner - 1);
 }
 
@@ -372,7 +348,7 @@ Expected<void> replace(std::byte* map, MapField field, std::uint32_t ordinal, st
     if (ordinal >= row.ordinals)
         return wrong(
             fmt::format("the ordinal of {} is {}; it is 0 to {}", row.name, ordinal, row.ordinals - 1));
-    if (auto done = in_range(row.name, value, row.least, row.most); !done) return done;
+    TRY(in_range(row.name, value, row.least, row.most));
     row.write(content, ordinal, value);
     std::memcpy(map, &content, sizeof content);
     return {};

@@ -100,11 +100,8 @@ void AsyncChecks::finish_phase_at(Space space, std::uint64_t address, std::uint6
     if (!warp_.checks().is_ordered() || Mbarrier::of(before).phase == Mbarrier::of(after).phase) return;
     Checker::Phases& phases =
         warp_.cta().checker()->phases(warp_.memory().common_place(space, address).address);
-    phases.near.complete.join(phases.near.arrived);
-    phases.near.arrived.clear();
-    if (!phases.has_far) return;
-    phases.far.complete.join(phases.far.arrived);
-    phases.far.arrived.clear();
+    phases.near.finish_phase();
+    if (phases.has_far) phases.far.finish_phase();
 }
 
 // --- mbarrier objects: who makes one writes it, and who uses it has to come behind that
@@ -131,23 +128,19 @@ void AsyncChecks::commit_bulk_groups(std::uint32_t mask) {
     if (!is_on_) return;
     Checker& checker = *warp_.cta().checker();
     const WarpTime time = checker.order.advance(checker.agents.bulk_stores());
-    each_lane(mask, [&](unsigned lane) {
-        checker.bulk_stores(warp_.number(), lane).groups.commit(time);
-        return true;
-    });
+    each_bit(mask, [&](unsigned lane) { checker.bulk_stores(warp_.number(), lane).groups.commit(time); });
 }
 
 void AsyncChecks::wait_bulk_groups(std::uint32_t mask, const BulkWait& wait) {
     if (!is_on_) return;
     Checker& checker = *warp_.cta().checker();
-    each_lane(mask, [&](unsigned lane) {
+    each_bit(mask, [&](unsigned lane) {
         ThreadBulkStores& stores = checker.bulk_stores(warp_.number(), lane);
         const WarpTime time = stores.groups.complete(wait.pending);
         stores.waited = std::max(stores.waited, time);
         const std::uint32_t what = wait.reads_only ? 1u << Agents::reads_lane : ~0u;
         if (time != 0)
             checker.order.learn(warp_.number(), 1u << lane, false, checker.agents.bulk_stores(), what, time);
-        return true;
     });
 }
 
@@ -179,36 +172,20 @@ void AsyncChecks::fence_proxy(std::uint32_t mask) {
 
 // --- cp.async (PTX ISA 9.7.9.25.3): the copier of the warp is the one that reads and writes
 
-namespace {
-
-// What a cp.async copies.
-class CopiedBytes : public StoredValues {
-  public:
-    explicit CopiedBytes(const std::byte* bytes) : bytes_(bytes) {}
-    [[nodiscard]] const std::byte* of(unsigned) const override { return bytes_; }
-
-  private:
-    const std::byte* bytes_;
-};
-
-}  // namespace
-
 bool AsyncChecks::note_copy(const Access& access, const CopiedPiece& piece, unsigned lane) {
     if (!warp_.checks().tracks_written() && !is_on_) return true;
     MemoryDefinedness& memory = warp_.checks().memory();
     Located from, to;
     warp_.memory().describe(access.space, piece.to, lane, to);
     to.host = piece.host;
-    const CopiedBytes bytes(piece.bytes);
+    const ValuesBy bytes([&](unsigned) { return piece.bytes; });
     if (!note_copied(to, lane, access.bytes, AccessKind::write, &bytes)) return false;
     if (to.written != nullptr) std::memset(to.written, all_bits, access.bytes);
     if (piece.wanted == 0) return true;
     warp_.memory().describe(Space::global, piece.from, lane, from);
     if (from.written != nullptr) {
         std::memcpy(to.written, from.written, piece.wanted);
-        const bool is_whole = std::all_of(from.written, from.written + piece.wanted,
-                                          [](std::uint8_t bits) { return bits == all_bits; });
-        if (!is_whole)
+        if (!are_defined(from.written, piece.wanted))
             memory.remember(Space::shared, to.begin, lane, piece.wanted,
                             memory.origin_at(Space::global, from.begin, lane));
     }
@@ -231,20 +208,18 @@ bool AsyncChecks::note_copied(const Located& at, unsigned lane, std::uint32_t by
 
 void AsyncChecks::commit_copies(std::uint32_t mask) {
     if (!is_on_) return;
-    each_lane(mask, [&](unsigned lane) {
+    each_bit(mask, [&](unsigned lane) {
         ThreadCopies& copies = warp_.cta().checker()->copies(warp_.number(), lane);
         copies.groups.commit(copies.now++);
-        return true;
     });
 }
 
 void AsyncChecks::wait_copies(std::uint32_t mask, std::uint32_t pending) {
     if (!is_on_) return;
     Checker& checker = *warp_.cta().checker();
-    each_lane(mask, [&](unsigned lane) {
+    each_bit(mask, [&](unsigned lane) {
         const WarpTime time = checker.copies(warp_.number(), lane).groups.complete(pending);
         if (time != 0) checker.order.learn_copies(warp_.number(), lane, time);
-        return true;
     });
 }
 

@@ -148,6 +148,10 @@ class Checker {
     /// are.
     struct Arrivals {
         Clock arrived, complete;
+        void finish_phase() {
+            complete.join(arrived);
+            arrived.clear();
+        }
     };
     /// Of its own CTA's threads and what runs asynchronously; of the threads of other CTAs, which a wait with
     /// the scope .cta does not synchronise with.

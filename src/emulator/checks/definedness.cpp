@@ -18,15 +18,6 @@ namespace {
 
 constexpr std::size_t most_moved = 4;  // sources and results of an instruction that moves bits
 
-std::uint32_t index_of(Ref ref) { return offset(ref) / 32; }
-unsigned first_lane(std::uint32_t mask) { return static_cast<unsigned>(std::countr_zero(mask)); }
-
-bool all_written(const std::uint8_t* bytes, std::size_t count) {
-    std::uint8_t all = all_bits;
-    for (std::size_t i = 0; i < count; ++i) all &= bytes[i];
-    return all == all_bits;
-}
-
 // `, which line 12 stored undefined, as it was from line 9 on`
 std::string describe(const WarpChecks& checks, const StoredOrigin& stored) {
     if (!stored.is_known()) return {};
@@ -37,6 +28,8 @@ std::string describe(const WarpChecks& checks, const StoredOrigin& stored) {
 }
 
 }  // namespace
+
+void Definedness::begin() { is_on_ = warp_.checks().has(EmulatorCheck::unwritten); }
 
 void Definedness::begin_frame(Frame& frame) const {
     if (!is_on_) return;
@@ -56,9 +49,8 @@ void Definedness::mark_written(Ref ref, std::uint32_t mask) {
 void Definedness::mark_slot(const Slot& slot, std::uint32_t mask) {
     if (!is_on_) return;
     if (slot.reg != no_ref) return mark_written(slot.reg, mask);
-    each_lane(mask, [&](unsigned lane) {
+    each_bit(mask, [&](unsigned lane) {
         std::fill_n(warp_.memory().local_written(warp_.frame(), lane, slot.offset), slot.bytes, all_bits);
-        return true;
     });
 }
 
@@ -143,11 +135,11 @@ void Definedness::taint(Frame& frame, Ref ref, std::uint32_t mask, const Origin&
     const std::size_t bytes = width(ref);
     std::uint32_t& written = frame.states.written[index_of(ref)];
     Taint* kept = nullptr;
-    each_lane(mask, [&](unsigned lane) {
+    each_bit(mask, [&](unsigned lane) {
         const std::uint8_t* const from = states + lane * bytes;
-        if (all_written(from, bytes)) {
+        if (are_defined(from, bytes)) {
             written |= 1u << lane;
-            return true;
+            return;
         }
         written &= ~(1u << lane);
         ++frame.states.undefined;
@@ -156,7 +148,6 @@ void Definedness::taint(Frame& frame, Ref ref, std::uint32_t mask, const Origin&
             kept->origin = origin;
         }
         std::copy_n(from, bytes, &kept->bytes[lane * bytes]);
-        return true;
     });
 }
 
@@ -226,7 +217,7 @@ void Definedness::spread_states(const Operation& operation, Ref result, std::uin
         read_states(sources[i], known.data());
         for (std::size_t at = 0; at < bytes * lane_count; at += piece) {
             const std::size_t from = wide == bytes ? at : at / bytes * wide;
-            if (!all_written(&known[from], of_source)) std::fill_n(states + at, piece, std::uint8_t{0});
+            if (!are_defined(&known[from], of_source)) std::fill_n(states + at, piece, std::uint8_t{0});
         }
     }
 }
@@ -360,9 +351,8 @@ void Definedness::shuffle(const Operation& operation, const CollectiveCall& call
     States from, to{}, other;
     read_states(source, from.data());
     // PTX ISA 9.7.9.6: what comes of a lane that is not in the mask is undefined.
-    each_lane(~mask, [&](unsigned lane) {
+    each_bit(~mask, [&](unsigned lane) {
         std::fill_n(&from[lane * width(source)], width(source), std::uint8_t{0});
-        return true;
     });
     std::array<const void*, 8> sources;
     for (unsigned i = 0; i < operation.inputs; ++i) sources[i] = i == 0 ? from.data() : inputs[i];
@@ -411,7 +401,7 @@ void Definedness::pass(const Slot& from, Frame& source, const Slot& to, Frame& t
     }
     if (to.reg == no_ref) {
         std::copy_n(given, bytes, warp_.memory().local_written(target, lane, to.offset));
-        if (!all_written(given, bytes))
+        if (!are_defined(given, bytes))
             remember_passed(from, source, target.local_base + to.offset, lane, bytes, origin);
         return;
     }

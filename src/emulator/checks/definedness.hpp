@@ -18,8 +18,7 @@ class Warp;
 class Definedness {
   public:
     explicit Definedness(Warp& warp) : warp_(warp) {}
-    enum class Tracking : std::uint8_t { off, on };
-    void begin(Tracking tracking) { is_on_ = tracking == Tracking::on; }
+    void begin();
     /// Definedness bits are kept.
     [[nodiscard]] bool is_on() const { return is_on_; }
     /// The registers of a new frame are undefined.
@@ -34,11 +33,11 @@ class Definedness {
         std::uint32_t all = ~0u;
         for (unsigned i = 0; i < operation.strict; ++i) {
             const bool is_one = is_register(sources[i]);
-            all &= written[is_one ? offset(sources[i]) / 32 : 0] | (is_one ? 0 : ~0u);
+            all &= written[is_one ? index_of(sources[i]) : 0] | (is_one ? 0 : ~0u);
         }
         if ((mask & ~all) != 0) return track_undefined(operation, mask);
         for (unsigned i = operation.self_marked_outputs; i < operation.outputs; ++i)
-            written[offset(refs[i]) / 32] |= mask;
+            written[index_of(refs[i])] |= mask;
         return true;
     }
     /// Reports lanes of the guard that are undefined, unless it decides no more than what is computed in

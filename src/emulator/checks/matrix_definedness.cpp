@@ -19,11 +19,6 @@ struct alignas(64) Column {
     States states;
 };
 
-bool is_whole(const std::uint8_t* states, std::size_t bytes) {
-    return states == nullptr ||
-           std::all_of(states, states + bytes, [](std::uint8_t bits) { return bits == all_bits; });
-}
-
 bool is_written_row(const std::uint8_t* states) {
     std::uint64_t words[2];
     std::memcpy(words, states, sizeof words);
@@ -42,23 +37,24 @@ void move_states_of(const WmmaAccess& access, unsigned lane, std::uint8_t* memor
 
 }  // namespace
 
+Definedness& MatrixDefinedness::registers() const { return warp_.checks().definedness(); }
+MemoryDefinedness& MatrixDefinedness::memory() const { return warp_.checks().memory(); }
+
 bool MatrixDefinedness::track_mma(const Operation& operation, const Mma& mma) {
     const Ref* const results = warp_.operands(operation);
     const Ref* const sources = results + operation.outputs;
     const FragmentSizes sizes = fragment_sizes(mma);
     const Ref* const metadata = sources + sizes.a + sizes.b + sizes.c;
     if (std::all_of(sources, sources + operation.inputs,
-                    [this](Ref ref) { return warp_.checks().definedness().is_written(ref); })) {
-        for (unsigned i = 0; i < operation.outputs; ++i)
-            warp_.checks().definedness().mark_written(results[i], ~0u);
+                    [this](Ref ref) { return registers().is_written(ref); })) {
+        for (unsigned i = 0; i < operation.outputs; ++i) registers().mark_written(results[i], ~0u);
         return true;
     }
-    if (mma.sparsity != Sparsity::dense && !warp_.checks().definedness().require(*metadata, ~0u))
-        return false;
+    if (mma.sparsity != Sparsity::dense && !registers().require(*metadata, ~0u)) return false;
     std::array<Column, 3 * most_registers> columns;
     std::array<const void*, 3 * most_registers> states;
     for (unsigned i = 0; i < sizes.a + sizes.b + sizes.c; ++i) {
-        warp_.checks().definedness().read_states(sources[i], columns[i].states.data());
+        registers().read_states(sources[i], columns[i].states.data());
         states[i] = &columns[i];
     }
     std::array<Column, most_registers> made;
@@ -68,35 +64,32 @@ bool MatrixDefinedness::track_mma(const Operation& operation, const Mma& mma) {
         mma.sparsity == Sparsity::dense ? nullptr : warp_.column_of<std::uint32_t>(*metadata);
     multiply_states(mma,
                     {d.data(), states.data(), states.data() + sizes.a, states.data() + sizes.a + sizes.b, e});
-    const Ref* const first = std::find_if(
-        sources, metadata, [this](Ref ref) { return !warp_.checks().definedness().is_written(ref); });
-    const Origin common = warp_.checks().definedness().origin_of(*first);
+    const Ref* const first =
+        std::find_if(sources, metadata, [this](Ref ref) { return !registers().is_written(ref); });
+    const Origin common = registers().origin_of(*first);
     const bool adds_in_place = sizes.c == sizes.d;
     for (unsigned i = 0; i < sizes.d; ++i) {
         const Ref c = sources[sizes.a + sizes.b + (adds_in_place ? i : 0)];
         const bool is_its_own =
-            adds_in_place && !warp_.checks().definedness().is_written(c);  // an accumulator stays what it was
-        warp_.checks().definedness().taint(results[i], ~0u,
-                                           is_its_own ? warp_.checks().definedness().origin_of(c) : common,
-                                           made[i].states.data());
+            adds_in_place && !registers().is_written(c);  // an accumulator stays what it was
+        registers().taint(results[i], ~0u, is_its_own ? registers().origin_of(c) : common,
+                          made[i].states.data());
     }
     return true;
 }
 
 void MatrixDefinedness::track_movmatrix(const Operation& operation) {
     const Ref* const refs = warp_.operands(operation);
-    if (warp_.checks().definedness().is_written(refs[1]))
-        return warp_.checks().definedness().mark_written(refs[0], ~0u);
+    if (registers().is_written(refs[1])) return registers().mark_written(refs[0], ~0u);
     Column from, to;
-    warp_.checks().definedness().read_states(refs[1], from.states.data());
+    registers().read_states(refs[1], from.states.data());
     transpose_matrix(&to, &from);
-    warp_.checks().definedness().taint(refs[0], ~0u, warp_.checks().definedness().origin_of(refs[1]),
-                                       to.states.data());
+    registers().taint(refs[0], ~0u, registers().origin_of(refs[1]), to.states.data());
 }
 
 void MatrixDefinedness::note_rows_loaded(const Ref* refs, Transposition transposition,
                                          const MatrixRows& rows) {
-    const auto is_written_row = [&](unsigned row) { return is_whole(rows.written[row], row_bytes); };
+    const auto is_written_row = [&](unsigned row) { return are_defined(rows.written[row], row_bytes); };
     unsigned row = 0;
     while (row < rows.count && is_written_row(row)) ++row;
     if (row == rows.count) return;
@@ -112,18 +105,15 @@ void MatrixDefinedness::note_rows_loaded(const Ref* refs, Transposition transpos
         row = rows_of_matrix * i;
         const unsigned end = row + rows_of_matrix;
         while (row + 1 < end && is_written_row(row)) ++row;
-        warp_.checks().definedness().taint(refs[i], ~0u, origin_of_row(rows, row), states[i].states.data());
+        registers().taint(refs[i], ~0u, origin_of_row(rows, row), states[i].states.data());
     }
 }
 
 // The first byte of 16 that nothing wrote.
 Origin MatrixDefinedness::origin_of_row(const MatrixRows& rows, unsigned row) {
     const std::uint8_t* const written = rows.written[row];
-    const auto at =
-        std::find_if(written, written + row_bytes - 1, [](std::uint8_t bits) { return bits != all_bits; }) -
-        written;
-    return warp_.checks().memory().origin_at(Space::shared, rows.places[row] + static_cast<std::uint64_t>(at),
-                                             row);
+    const auto at = find_undefined(written, row_bytes - 1) - written;
+    return memory().origin_at(Space::shared, rows.places[row] + static_cast<std::uint64_t>(at), row);
 }
 
 void MatrixDefinedness::note_rows_stored(const Ref* refs, Transposition transposition,
@@ -135,14 +125,14 @@ void MatrixDefinedness::note_rows_stored(const Ref* refs, Transposition transpos
     std::array<const void*, 4> columns = {};
     const unsigned count = rows.count / rows_of_matrix;
     for (unsigned i = 0; i < count; ++i) {
-        warp_.checks().definedness().read_states(refs[i], states[i].states.data());
+        registers().read_states(refs[i], states[i].states.data());
         columns[i] = &states[i];
     }
     store_matrices(columns.data(), count, transposition, states_of_rows.data());
     for (unsigned row = 0; row < rows.count; ++row) {
-        if (is_whole(rows.written[row], row_bytes)) continue;
-        warp_.checks().memory().remember(Space::shared, rows.places[row], row, row_bytes,
-                                         warp_.checks().definedness().origin_of(refs[row / rows_of_matrix]));
+        if (are_defined(rows.written[row], row_bytes)) continue;
+        memory().remember(Space::shared, rows.places[row], row, row_bytes,
+                          registers().origin_of(refs[row / rows_of_matrix]));
     }
 }
 
@@ -161,15 +151,14 @@ void MatrixDefinedness::note_wmma_loaded(const Operation& operation, const Matri
             move_states_of(access, lane, written != nullptr ? written : none.data(),
                            states[access.reg].states.data(), width(warp_.operands(operation)[access.reg]),
                            Use::read);
-            if (origins[access.reg] || is_whole(written, access.bits / 8u)) continue;
+            if (origins[access.reg] || are_defined(written, access.bits / 8u)) continue;
             const Place where = warp_.memory().common_place(space, address);
-            origins[access.reg] = warp_.checks().memory().origin_at(where.space, where.address, lane);
+            origins[access.reg] = memory().origin_at(where.space, where.address, lane);
         }
     }
     for (unsigned i = 0; i < operation.outputs; ++i)
         if (origins[i])
-            warp_.checks().definedness().taint(warp_.operands(operation)[i], ~0u, *origins[i],
-                                               states[i].states.data());
+            registers().taint(warp_.operands(operation)[i], ~0u, *origins[i], states[i].states.data());
 }
 
 bool MatrixDefinedness::note_wmma_stored(const Ref* refs, const MatrixInstruction& instruction,
@@ -179,8 +168,7 @@ bool MatrixDefinedness::note_wmma_stored(const Ref* refs, const MatrixInstructio
     for (std::size_t i = 0; i < instruction.accesses.size(); ++i) {
         const WmmaAccess& access = instruction.accesses[i];
         const Ref ref = refs[access.reg];
-        if ((read >> access.reg & 1) == 0)
-            warp_.checks().definedness().read_states(ref, states[access.reg].states.data());
+        if ((read >> access.reg & 1) == 0) registers().read_states(ref, states[access.reg].states.data());
         read |= 1u << access.reg;
         for (unsigned lane = 0; lane < lane_count; ++lane) {
             const std::uint64_t address = addresses[i * lane_count + lane];
@@ -188,16 +176,15 @@ bool MatrixDefinedness::note_wmma_stored(const Ref* refs, const MatrixInstructio
                 warp_.memory().written_bytes(instruction.access.space, address, lane);
             if (written == nullptr) continue;
             move_states_of(access, lane, written, states[access.reg].states.data(), width(ref), Use::write);
-            if (is_whole(written, access.bits / 8u)) continue;
+            if (are_defined(written, access.bits / 8u)) continue;
             const Place where = warp_.memory().common_place(instruction.access.space, address);
             if (where.space != Space::shared && std::all_of(written, written + access.bits / 8u,
                                                             [](std::uint8_t bits) { return bits == 0; })) {
                 std::fill_n(written, access.bits / 8u, all_bits);
-                if (!warp_.checks().definedness().report_unwritten(ref, 1u << lane)) return false;
+                if (!registers().report_unwritten(ref, 1u << lane)) return false;
                 continue;
             }
-            warp_.checks().memory().remember(where.space, where.address, lane, access.bits / 8u,
-                                             warp_.checks().definedness().origin_of(ref));
+            memory().remember(where.space, where.address, lane, access.bits / 8u, registers().origin_of(ref));
         }
     }
     return true;
@@ -209,10 +196,10 @@ std::optional<Origin> MatrixDefinedness::first_undefined(const SharedRange& rang
     const std::uint8_t* const end = shared.written + range.end;
     const std::uint8_t* row = shared.written + range.begin;
     while (row != end && is_written_row(row)) row += row_bytes;
-    row = std::find_if(row, end, [](std::uint8_t bits) { return bits != all_bits; });
+    row = find_undefined(row, static_cast<std::size_t>(end - row));
     if (row == end) return std::nullopt;
-    return warp_.checks().memory().origin_at(
-        Space::shared, shared.begin + static_cast<std::uint64_t>(row - shared.written), 0);
+    return memory().origin_at(Space::shared, shared.begin + static_cast<std::uint64_t>(row - shared.written),
+                              0);
 }
 
 // --- wgmma: the operands were undefined somewhere, or the accumulators may be.
@@ -224,9 +211,9 @@ void MatrixDefinedness::track_wgmma(const Operation& operation, const WgmmaOpera
     if (!undefined.a && !undefined.b) {
         for (unsigned i = 0; i < operation.outputs; ++i) {
             if (!operands.scale_d)
-                warp_.checks().definedness().mark_written(results[i], ~0u);
-            else if (!warp_.checks().definedness().is_written(results[i]) &&
-                     !warp_.frame().states.taints.contains(offset(results[i]) / 32))
+                registers().mark_written(results[i], ~0u);
+            else if (!registers().is_written(results[i]) &&
+                     !warp_.frame().states.taints.contains(index_of(results[i])))
                 begin_taint(results[i]);
         }
         return;
@@ -235,7 +222,7 @@ void MatrixDefinedness::track_wgmma(const Operation& operation, const WgmmaOpera
     std::array<const void*, 4> a = {};
     WgmmaOperands states = operands;
     for (unsigned i = 0; operands.a != nullptr && i < a.size(); ++i) {
-        warp_.checks().definedness().read_states(results[operation.outputs + i], a_states[i].states.data());
+        registers().read_states(results[operation.outputs + i], a_states[i].states.data());
         a[i] = &a_states[i];
         states.a = a.data();
     }
@@ -248,22 +235,21 @@ void MatrixDefinedness::track_wgmma(const Operation& operation, const WgmmaOpera
                                                            : *undefined.a;
     for (unsigned i = 0; i < operation.outputs; ++i) {
         Column before, now;
-        const bool keeps = operands.scale_d && !warp_.checks().definedness().is_written(results[i]);
+        const bool keeps = operands.scale_d && !registers().is_written(results[i]);
         undefined_columns(wgmma, parts, i, reinterpret_cast<std::uint32_t*>(now.states.data()));
-        if (keeps) warp_.checks().definedness().read_states(results[i], before.states.data());
+        if (keeps) registers().read_states(results[i], before.states.data());
         for (std::size_t b = 0; keeps && b < sizeof(std::uint32_t) * lane_count; ++b)
             now.states[b] &= before.states[b];
-        warp_.checks().definedness().taint(
-            results[i], ~0u, keeps ? warp_.checks().definedness().origin_of(results[i]) : origin,
-            now.states.data());
+        registers().taint(results[i], ~0u, keeps ? registers().origin_of(results[i]) : origin,
+                          now.states.data());
     }
 }
 
 // A register that nothing wrote is read here.
 void MatrixDefinedness::begin_taint(Ref ref) {
     States states;
-    warp_.checks().definedness().read_states(ref, states.data());
-    warp_.checks().definedness().taint(ref, ~0u, {.pc = warp_.pc()}, states.data());
+    registers().read_states(ref, states.data());
+    registers().taint(ref, ~0u, {.pc = warp_.pc()}, states.data());
 }
 
 }  // namespace ptxgraft::emulator

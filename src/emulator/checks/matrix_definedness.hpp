@@ -12,6 +12,8 @@
 
 namespace ptxgraft::emulator {
 
+class Definedness;
+class MemoryDefinedness;
 class Warp;
 
 /// Rows of 16 bytes of shared memory, eight for each 8x8 matrix: row i is lane i's.
@@ -53,6 +55,8 @@ class MatrixDefinedness {
   private:
     [[nodiscard]] Origin origin_of_row(const MatrixRows& rows, unsigned row);
     void begin_taint(Ref ref);
+    [[nodiscard]] Definedness& registers() const;
+    [[nodiscard]] MemoryDefinedness& memory() const;
 
     Warp& warp_;
 };

@@ -17,19 +17,12 @@ namespace {
 
 constexpr std::uint32_t widest_look = 1024;  // bytes that are looked at where lanes access only some of them
 
-std::uint32_t index_of(Ref ref) { return offset(ref) / 32; }
-
 Space space_of(const Located& at) {
     return at.is_shared ? Space::shared : at.is_global ? Space::global : Space::local;
 }
 
-bool all_written(const std::uint8_t* bytes, std::size_t count) {
-    std::uint8_t all = all_bits;
-    for (std::size_t i = 0; i < count; ++i) all &= bytes[i];
-    return all == all_bits;
-}
 // Of one access, whose width is a power of two.
-bool all_written_at(const std::uint8_t* bytes, std::uint32_t count) {
+bool are_defined_at(const std::uint8_t* bytes, std::uint32_t count) {
     std::uint64_t word = 0;
     switch (count) {
         case 1: return *bytes == all_bits;
@@ -42,7 +35,7 @@ bool all_written_at(const std::uint8_t* bytes, std::uint32_t count) {
             std::memcpy(&second, bytes + 8, 8);
             return (word & second) == ~std::uint64_t{0};
         }
-        default: return all_written(bytes, count);
+        default: return are_defined(bytes, count);
     }
 }
 
@@ -74,28 +67,26 @@ void MemoryDefinedness::note_loaded(const Operation& operation, std::uint32_t ma
     const Ref* const results = warp_.operands(operation);
     const std::uint32_t bytes = width(results[0]), whole = bytes * operation.outputs;
     if (mask == ~0u && at.most - at.least < widest_look &&
-        all_written(at.written + at.least, at.most - at.least + whole))
+        are_defined(at.written + at.least, at.most - at.least + whole))
         return;
     std::uint32_t partly = 0, before = ~0u;  // one look for lanes in a row that load the same
-    each_lane(at.all_equal ? 1 : mask, [&](unsigned lane) {
-        if (at.offsets[lane] == before) return true;
-        if (all_written_at(at.written + at.offsets[lane], whole))
+    each_bit(at.all_equal ? 1 : mask, [&](unsigned lane) {
+        if (at.offsets[lane] == before) return;
+        if (are_defined_at(at.written + at.offsets[lane], whole))
             before = at.offsets[lane];
         else
             partly |= 1u << lane;
-        return true;
     });
     if (at.all_equal && partly != 0) partly = mask;
     if (partly == 0) return;
     States states;
     for (unsigned i = 0; i < operation.outputs; ++i) {
         std::optional<Origin> origin;
-        each_lane(partly, [&](unsigned lane) {
+        each_bit(partly, [&](unsigned lane) {
             const std::uint8_t* const from = at.written + at.offsets[lane] + i * bytes;
             for (std::size_t b = 0; b < bytes; ++b) states[lane * bytes + b] = from[b];
-            if (!origin && !all_written(from, bytes))
+            if (!origin && !are_defined(from, bytes))
                 origin = origin_at(space_of(at), at.begin + at.offsets[lane] + i * bytes, lane);
-            return true;
         });
         warp_.checks().definedness().taint(results[i], partly, origin.value_or(Origin{.pc = warp_.pc()}),
                                            states.data());
@@ -108,7 +99,7 @@ Origin MemoryDefinedness::origin_at(Space space, std::uint64_t address, unsigned
     return {.pc = warp_.pc(),
             .is_of_memory = true,
             .space = space,
-            .address = is_shared ? address & ((std::uint64_t{1} << cluster_rank_shift) - 1) : address,
+            .address = is_shared ? offset_in_cta(address) : address,
             .stored = warp_.cta().checker()->stored.find(space, address, thread)};
 }
 
@@ -149,12 +140,12 @@ bool MemoryDefinedness::store_element(const Access& access, Ref ref, unsigned el
     const Origin origin = registers.origin_of(ref);
     // padding between the members of a structure, which compilers copy so
     const bool is_gap = bytes == 1 && access.count > 1 && origin.is_of_memory;
-    return each_lane(mask, [&](unsigned lane) {
+    return each_bit(mask, [&](unsigned lane) {
         const std::uint8_t* const from = &states[lane * bytes];
         const std::size_t to = at.offsets[lane] + element * bytes;
         const bool any = std::any_of(from, from + bytes, [](std::uint8_t bits) { return bits != 0; });
         std::copy_n(from, bytes, at.written + to);
-        if (all_written(from, bytes)) return true;
+        if (are_defined(from, bytes)) return true;
         if (at.is_global && !is_gap && (!any || origin.is_value)) {
             std::memset(at.written + to, all_bits, bytes);
             return registers.report_unwritten(ref, 1u << lane);
@@ -168,8 +159,7 @@ bool MemoryDefinedness::note_written(const Located& at, std::uint64_t address, u
                                      std::uint64_t bytes, Use use) {
     if (at.written != nullptr && use == Use::write) std::memset(at.written, all_bits, bytes);
     if (at.written == nullptr || use == Use::write) return true;
-    const auto* const unwritten =
-        std::find_if(at.written, at.written + bytes, [](std::uint8_t bits) { return bits != all_bits; });
+    const auto* const unwritten = find_undefined(at.written, bytes);
     if (unwritten == at.written + bytes) return true;
     const bool goes_on = warp_.checks().report(
         {EmulatorCheck::unwritten, Errc::memory_not_written, warp_.pc()}, 1u << lane, [&] {
@@ -182,7 +172,7 @@ bool MemoryDefinedness::note_written(const Located& at, std::uint64_t address, u
 
 bool MemoryDefinedness::require_bytes(std::uint8_t* written, std::uint64_t address, unsigned lane,
                                       std::uint32_t bytes) {
-    if (all_written(written, bytes)) return true;
+    if (are_defined(written, bytes)) return true;
     std::memset(written, all_bits, bytes);
     return warp_.checks().report({EmulatorCheck::unwritten, Errc::memory_not_written, warp_.pc()}, 1u << lane,
                                  [&] { return fmt::format("{} bytes at {:#x}", bytes, address); });
@@ -190,15 +180,15 @@ bool MemoryDefinedness::require_bytes(std::uint8_t* written, std::uint64_t addre
 
 bool MemoryDefinedness::require_lanes(const Located& at, std::uint32_t mask, std::uint32_t bytes) {
     if (at.written == nullptr) return true;
-    return each_lane(mask, [&](unsigned lane) {
-        return all_written_at(at.written + at.offsets[lane], bytes) ||
+    return each_bit(mask, [&](unsigned lane) {
+        return are_defined_at(at.written + at.offsets[lane], bytes) ||
                require_bytes(at.written + at.offsets[lane], at.begin + at.offsets[lane], lane, bytes);
     });
 }
 
 bool MemoryDefinedness::require(Space space, std::uint64_t address, unsigned lane, std::uint32_t bytes) {
     std::uint8_t* const written = warp_.memory().written_bytes(space, address, lane);
-    if (written == nullptr || all_written(written, bytes)) return true;
+    if (written == nullptr || are_defined(written, bytes)) return true;
     const Place where = warp_.memory().common_place(space, address);
     const bool goes_on = warp_.checks().definedness().report_unwritten(
         origin_at(where.space, where.address, lane), 1u << lane);

@@ -124,10 +124,9 @@ void RaceChecks::synchronise_reads(const Access& access, std::uint32_t mask, con
     if (at.all_equal)
         return synchronisation.read_together(operation,
                                              Synchronisation::location_of(space, at.begin + at.offsets[0]));
-    each_lane(mask, [&](unsigned lane) {
+    each_bit(mask, [&](unsigned lane) {
         synchronisation.read(operation, lane,
                              Synchronisation::location_of(space, at.begin + at.offsets[lane]));
-        return true;
     });
 }
 
@@ -138,10 +137,9 @@ void RaceChecks::synchronise_writes(const Access& access, std::uint32_t mask, co
     const StrongOperation operation = strong_operation(access, mask, updates == Updates::yes);
     if (!synchronisation.may_write(operation)) return;
     const Space space = at.is_shared ? Space::shared : Space::global;
-    each_lane(mask, [&](unsigned lane) {
+    each_bit(mask, [&](unsigned lane) {
         synchronisation.write(operation, lane,
                               Synchronisation::location_of(space, at.begin + at.offsets[lane]));
-        return true;
     });
 }
 
@@ -158,10 +156,9 @@ void RaceChecks::fence(const Fence& fence, std::uint32_t mask) {
     if (!is_on_) return;
     Checker& checker = *warp_.cta().checker();
     if (fence.only_mbarrier_inits) {
-        each_lane(mask, [&](unsigned lane) {
+        each_bit(mask, [&](unsigned lane) {
             if (const auto made = checker.last_initialised(warp_.number(), lane))
                 checker.synchronisation.fence_only(warp_.number(), lane, *made);
-            return true;
         });
         return;
     }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "emulator/checks/checker.hpp"
 #include "emulator/machine/program.hpp"
@@ -23,6 +24,16 @@ class StoredValues {
     virtual ~StoredValues() = default;
     /// The bytes of a lane, in a row, for as long as no other lane is asked for.
     [[nodiscard]] virtual const std::byte* of(unsigned lane) const = 0;
+};
+
+/// By a function of the lane.
+template <class F> class ValuesBy : public StoredValues {
+  public:
+    explicit ValuesBy(F of) : of_(std::move(of)) {}
+    [[nodiscard]] const std::byte* of(unsigned lane) const override { return of_(lane); }
+
+  private:
+    F of_;
 };
 
 /// How the lanes of an instruction access memory.

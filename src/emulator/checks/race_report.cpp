@@ -66,7 +66,7 @@ std::string RaceChecks::describe_place(const Located& at, std::uint64_t address)
         return fmt::format(" (byte {} of the {} bytes at {:#x})", address - region->begin, region->bytes,
                            region->begin);
     }
-    const std::uint64_t offset = address & ((std::uint64_t{1} << cluster_rank_shift) - 1);
+    const std::uint64_t offset = offset_in_cta(address);
     const auto rank = static_cast<std::uint32_t>((address >> cluster_rank_shift) - 1);
     const std::string whose =
         rank == warp_.cta().rank() ? "" : fmt::format(", of the block of rank {} in the cluster", rank);
@@ -154,8 +154,7 @@ bool RaceChecks::report_races(EmulatorCheck of, std::span<const Race> races, con
 
 std::string RaceChecks::describe_race(const Race& race, unsigned lane, const RacingAccess& access) const {
     const Located& at = access.at;
-    const std::uint64_t offset =
-        at.is_shared ? race.address & ((std::uint64_t{1} << cluster_rank_shift) - 1) : race.address;
+    const std::uint64_t offset = at.is_shared ? offset_in_cta(race.address) : race.address;
     std::string first, then, differ, values_of_other;
     if (const std::byte* const other = stored_by_other(race, access);
         other != nullptr && is_store(race.other_kind)) {

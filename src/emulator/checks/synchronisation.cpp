@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "emulator/memory/lanes.hpp"
+
 namespace ptxgraft::emulator {
 namespace {
 
@@ -11,10 +13,6 @@ constexpr std::size_t most_contributions = 8, most_pending = 8, most_releases = 
 // Locations that are told apart; the others share some, where more is known than there should be.
 constexpr std::size_t most_locations = 1u << 16;
 constexpr std::uint64_t shared_locations = std::uint64_t{1} << 62, shared_count = 1024;
-
-template <class F> void for_each(std::uint32_t lanes, F&& f) {
-    for (; lanes != 0; lanes &= lanes - 1) f(static_cast<unsigned>(std::countr_zero(lanes)));
-}
 
 std::uint64_t shared_location(std::uint64_t location) {
     return shared_locations | (location / 4 * 0x9E3779B97F4A7C15u >> 54) % shared_count;
@@ -130,7 +128,7 @@ void Synchronisation::read(const StrongOperation& operation, unsigned lane, std:
 
 void Synchronisation::read_together(const StrongOperation& operation, std::uint64_t location) {
     if (!acquires(operation.semantics) || pending_[operation.warp] != 0)
-        return for_each(operation.lanes, [&](unsigned lane) { read(operation, lane, location); });
+        return each_bit(operation.lanes, [&](unsigned lane) { read(operation, lane, location); });
     const Location* const at = find(location);
     if (at == nullptr || !is_linked(*at, operation)) return;
     for (const Contribution& one : at->sequence) {
@@ -190,15 +188,15 @@ bool Synchronisation::acquire_together(const StrongOperation& operation) {
     const unsigned warp = operation.warp;
     if (!operation.is_whole_warp || pending_[warp] != operation.lanes) return false;
     Threads& threads = *threads_[warp];
-    const Thread& first = threads[static_cast<unsigned>(std::countr_zero(operation.lanes))];
+    const Thread& first = threads[first_lane(operation.lanes)];
     bool is_common = std::ranges::none_of(
         first.pending, [&](const Pending& one) { return one.is_far && operation.reach == Reach::cta; });
-    for_each(operation.lanes, [&](unsigned lane) {
+    each_bit(operation.lanes, [&](unsigned lane) {
         is_common &= std::ranges::equal(threads[lane].pending, first.pending, is_same);
     });
     if (!is_common) return false;
     for (const Pending& one : first.pending) order_->acquire(warp, operation.lanes, true, one.what);
-    for_each(operation.lanes, [&](unsigned lane) { threads[lane].pending.clear(); });
+    each_bit(operation.lanes, [&](unsigned lane) { threads[lane].pending.clear(); });
     pending_[warp] = 0;
     return true;
 }
@@ -207,11 +205,11 @@ void Synchronisation::fence(const StrongOperation& operation) {
     const unsigned warp = operation.warp;
     if (acquires(operation.semantics) && (pending_[warp] & operation.lanes) != 0 &&
         !acquire_together(operation))
-        for_each(pending_[warp] & operation.lanes,
+        each_bit(pending_[warp] & operation.lanes,
                  [&](unsigned lane) { acquire_pending(operation, lane, everywhere); });
     if (!releases(operation.semantics)) return;
     const WarpTime time = order_->close(warp);
-    for_each(operation.lanes, [&](unsigned lane) {
+    each_bit(operation.lanes, [&](unsigned lane) {
         Thread& by = thread(warp, lane);
         by.near = order_->publish(warp, lane, time);
         if (operation.reach == Reach::cluster) by.far = by.near;
@@ -228,7 +226,7 @@ void Synchronisation::arrive(const StrongOperation& operation, Clock& into) {
     const unsigned warp = operation.warp;
     if (releases(operation.semantics))
         return order_->release(warp, operation.lanes, operation.is_whole_warp, into);
-    for_each(fenced_[warp] & operation.lanes, [&](unsigned lane) {
+    each_bit(fenced_[warp] & operation.lanes, [&](unsigned lane) {
         const Thread& by = thread(warp, lane);
         const Published& fenced = operation.reach == Reach::cta ? by.near : by.far;
         if (fenced.is_any()) fenced.join_into(into);
@@ -240,7 +238,7 @@ void Synchronisation::wait(const StrongOperation& operation, const Clock& from, 
     if (acquires(operation.semantics))
         return order_->acquire(operation.warp, operation.lanes, operation.is_whole_warp, from);
     const auto known = std::make_shared<const Clock>(from);
-    for_each(operation.lanes, [&](unsigned lane) {
+    each_bit(operation.lanes, [&](unsigned lane) {
         add_pending(operation.warp, lane, {{known, {}}, everywhere, is_far});
     });
 }

@@ -44,8 +44,7 @@ WarpChecks::WarpChecks(Warp& warp)
       warpgroup_(warp) {}
 
 void WarpChecks::begin() {
-    definedness_.begin(has(EmulatorCheck::unwritten) ? Definedness::Tracking::on
-                                                     : Definedness::Tracking::off);
+    definedness_.begin();
     races_.begin();
     async_.begin();
     warpgroup_.begin();
@@ -139,15 +138,14 @@ bool WarpChecks::is_noted(const Mistake& mistake, std::uint32_t lanes) {
 bool WarpChecks::report_new(const Mistake& mistake, std::uint32_t lanes, std::string detail) {
     Error error{mistake.code, warp_.program().spans[mistake.pc], 0,
                 std::make_shared<const std::string>(std::move(detail))};
-    if (!warp_.launch().keeps_going) return warp_.fail(std::move(error)), false;
+    if (!warp_.launch().keeps_going) return warp_.fail(std::move(error));
     warp_.cta().checker()->findings.add(
         {.mistake = mistake, .error = std::move(error), .calls = warp_.calls()}, warp_.number(), lanes);
     return true;
 }
 
 bool WarpChecks::report_in(const Mistake& mistake, std::uint32_t lanes, std::string detail) {
-    return report_new(mistake, lanes,
-                      detail + ", " + warp_.place(static_cast<unsigned>(std::countr_zero(lanes))));
+    return report_new(mistake, lanes, detail + ", " + warp_.place(first_lane(lanes)));
 }
 
 }  // namespace ptxgraft::emulator

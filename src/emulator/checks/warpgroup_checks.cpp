@@ -16,8 +16,6 @@ namespace {
 
 constexpr unsigned fragment_of_a = 4;  // registers
 
-std::uint32_t index_of(Ref ref) { return offset(ref) / 32; }
-
 constexpr std::uint32_t row_bytes = 16;  // as matrices are read: all ranges are whole ones
 
 // Constants and copies.

@@ -164,14 +164,12 @@ template <class T, class F> Flow atomic(Warp& warp, const Operation& operation, 
     Located located;
     if (std::byte* const host = warp.memory().locate(access, operation, mask, Use::write, located)) {
         if (is_checked && !warp.checks().check_atomic(access, mask, located)) return Flow::fail;
-        const bool in_global = is_global(
-            access, warp.memory().address(access, operation, static_cast<unsigned>(std::countr_zero(mask))));
-        each_lane(mask, [&](unsigned lane) {
+        const bool in_global = is_global(access, warp.memory().address(access, operation, first_lane(mask)));
+        each_bit(mask, [&](unsigned lane) {
             elements.template update_lane<F>(host + located.offsets[lane], lane, in_global);
-            return true;
         });
     } else {
-        const bool done = each_lane(mask, [&](unsigned lane) {
+        const bool done = each_bit(mask, [&](unsigned lane) {
             const std::uint64_t address = warp.memory().address(access, operation, lane);
             std::byte* const at = warp.memory().resolve(access.space, address, lane, bytes, Use::write);
             if (at == nullptr) return false;

@@ -44,9 +44,8 @@ const std::byte* read_bytes(Warp& warp, std::uint64_t address, unsigned lane, st
     [[maybe_unused]] const EmulatedAccess access;
     const std::byte* at = warp.memory().find(Space::generic, address, lane, bytes, Use::read);
     if (at == nullptr) {
-        warp.fail(Errc::address_out_of_bounds, lane,
-                  fmt::format("{:#x}, of a string or an argument of printf", address));
-        return nullptr;
+        return warp.fail(Errc::address_out_of_bounds, lane,
+                         fmt::format("{:#x}, of a string or an argument of printf", address));
     }
     return warp.checks().memory().require(Space::generic, address, lane, bytes) ? at : nullptr;
 }
@@ -245,7 +244,7 @@ Flow print(Warp& warp, const Call& call, std::uint32_t mask) {
     if (call.arguments.size() != 2) return warp.fail(Errc::operand_invalid, 0, "vprintf takes two arguments");
     PrintedText& printed = *warp.launch().printed;
     const std::uint64_t block = warp.cta().index();
-    const bool done = each_lane(mask, [&](unsigned lane) {
+    return next_if(each_bit(mask, [&](unsigned lane) {
         std::string format;
         if (!require_arguments(warp, call, lane)) return false;
         const bool is_kept = printed.keeps(block);
@@ -259,14 +258,13 @@ Flow print(Warp& warp, const Call& call, std::uint32_t mask) {
             printed.lose();
         give_result(warp, call, lane, printer.taken());
         return warp.goes_on();
-    });
-    return done ? Flow::next : Flow::fail;
+    }));
 }
 
 // void __assertfail(const char* message, const char* file, unsigned line, const char* function, size_t
 // char_size)
 Flow assertion(Warp& warp, const Call& call, std::uint32_t mask) {
-    const auto lane = static_cast<unsigned>(std::countr_zero(mask));
+    const auto lane = first_lane(mask);
     std::array<std::string, 3> texts;
     constexpr std::size_t at[] = {0, 1, 3};
     for (std::size_t i = 0; i < 3; ++i) {
@@ -281,7 +279,7 @@ Flow assertion(Warp& warp, const Call& call, std::uint32_t mask) {
 }
 
 Flow allocate(Warp& warp, const Call& call, std::uint32_t mask) {
-    const bool done = each_lane(mask, [&](unsigned lane) {
+    return next_if(each_bit(mask, [&](unsigned lane) {
         if (!require_arguments(warp, call, lane)) return false;
         const std::uint64_t bytes = call.arguments.empty() ? 0 : argument(warp, call.arguments[0], lane);
         const std::uint64_t address = warp.launch().memory->heap().allocate(bytes);
@@ -293,8 +291,7 @@ Flow allocate(Warp& warp, const Call& call, std::uint32_t mask) {
         }
         give_result(warp, call, lane, address);
         return true;
-    });
-    return done ? Flow::next : Flow::fail;
+    }));
 }
 
 // To others it is as if all bytes of a block that is freed were written.
@@ -313,7 +310,7 @@ bool note_released(Warp& warp, std::uint64_t address, unsigned lane) {
 }
 
 Flow release(Warp& warp, const Call& call, std::uint32_t mask) {
-    const bool done = each_lane(mask, [&](unsigned lane) {
+    return next_if(each_bit(mask, [&](unsigned lane) -> bool {
         if (!require_arguments(warp, call, lane)) return false;
         const std::uint64_t address = call.arguments.empty() ? 0 : argument(warp, call.arguments[0], lane);
         if (address == 0) return true;
@@ -321,10 +318,8 @@ Flow release(Warp& warp, const Call& call, std::uint32_t mask) {
         if (!note_released(warp, address, lane)) return false;
         warp.checks().races().hold(heap_lock, lane, Semantics::release);
         if (warp.launch().memory->heap().free(address)) return true;
-        warp.fail(Errc::address_not_allocated, lane, fmt::format("free of {:#x}", address));
-        return false;
-    });
-    return done ? Flow::next : Flow::fail;
+        return warp.fail(Errc::address_not_allocated, lane, fmt::format("free of {:#x}", address));
+    }));
 }
 
 }  // namespace

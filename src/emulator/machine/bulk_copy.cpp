@@ -20,11 +20,8 @@ struct Lane {
     Warp& warp;
     unsigned lane;
 
-    bool fail(Errc code, std::string detail) const {
-        warp.fail(code, lane, detail);
-        return false;
-    }
-    bool fail(const Error& error) const {
+    Failed fail(Errc code, const std::string& detail) const { return warp.fail(code, lane, detail); }
+    Failed fail(const Error& error) const {
         return fail(error.code, error.detail ? *error.detail : std::string());
     }
 
@@ -39,28 +36,20 @@ struct Lane {
                                                                                                : nullptr;
     }
 
-    // A reduction is one for others that reduce there too: strong.
+    // Of some copies bytes may be undefined, where nobody needs them. A reduction is one for others that
+    // reduce there too: strong.
+    enum class Needs : std::uint8_t { defined, any };
     std::byte* copied(Space space, std::uint64_t address, std::uint64_t bytes, std::uint32_t alignment,
-                      AccessKind kind) const {
+                      AccessKind kind, Needs needs = Needs::defined) const {
         std::byte* const found =
             place(space, address, bytes, alignment, kind == AccessKind::read ? Use::read : Use::write);
-        if (found != nullptr && warp.observation().is_on())
+        if (found == nullptr) return nullptr;
+        if (warp.observation().is_on())
             warp.observation().add({space, address, static_cast<std::uint32_t>(bytes), kind});
-        return found != nullptr && warp.checks().async().note_async(space, address, lane, bytes, kind)
-                   ? found
-                   : nullptr;
-    }
-
-    // As copied(), of bytes that may be undefined where nobody needs them.
-    std::byte* copied_in_part(Space space, std::uint64_t address, std::uint64_t bytes,
-                              std::uint32_t alignment) const {
-        std::byte* const found = place(space, address, bytes, alignment, Use::read);
-        if (found != nullptr && warp.observation().is_on())
-            warp.observation().add({space, address, static_cast<std::uint32_t>(bytes), AccessKind::read});
-        return found != nullptr &&
-                       warp.checks().async().note_async_order(space, address, lane, bytes, AccessKind::read)
-                   ? found
-                   : nullptr;
+        AsyncChecks& checks = warp.checks().async();
+        const bool goes_on = needs == Needs::any ? checks.note_async_order(space, address, lane, bytes, kind)
+                                                 : checks.note_async(space, address, lane, bytes, kind);
+        return goes_on ? found : nullptr;
     }
 
     // PTX ISA 9.7.9.12, 9.7.13.7: a generic address falls within the window of shared memory.
@@ -76,17 +65,15 @@ struct Lane {
     std::byte* place(Space space, std::uint64_t address, std::uint64_t bytes, std::uint32_t alignment,
                      Use use) const {
         const bool is_shared = space == Space::shared || space == Space::shared_cluster;
-        if (address % alignment != 0) {
-            fail(Errc::address_misaligned, fmt::format("{:#x} in {} memory is no multiple of {}", address,
-                                                       is_shared ? "shared" : "global", alignment));
-            return nullptr;
-        }
+        if (address % alignment != 0)
+            return fail(Errc::address_misaligned,
+                        fmt::format("{:#x} in {} memory is no multiple of {}", address,
+                                    is_shared ? "shared" : "global", alignment));
         std::byte* const found = warp.memory().find(space, address, lane, bytes, use);
         if (found != nullptr || warp.memory().fail_without_owner(space, address, lane)) return found;
-        fail(Errc::address_out_of_bounds,
-             fmt::format("{} of {} bytes of {} memory at {:#x}", use == Use::read ? "read" : "write", bytes,
-                         is_shared ? "shared" : "global", address));
-        return nullptr;
+        return fail(Errc::address_out_of_bounds,
+                    fmt::format("{} of {} bytes of {} memory at {:#x}", use == Use::read ? "read" : "write",
+                                bytes, is_shared ? "shared" : "global", address));
     }
 
     bool complete(Space space, std::uint64_t mbarrier, std::uint32_t bytes) const {
@@ -123,9 +110,9 @@ struct Lane {
     template <class F> bool in_each(bool has_mask, std::uint64_t mask, F&& f) const {
         if (!has_mask) return f([](std::uint64_t address) { return address; });
         if (!check_mask(mask)) return false;
-        return each_lane(static_cast<std::uint32_t>(mask), [&](unsigned rank) {
+        return each_bit(static_cast<std::uint32_t>(mask), [&](unsigned rank) {
             return f([rank](std::uint64_t address) {
-                const std::uint64_t offset = address & ((std::uint64_t{1} << cluster_rank_shift) - 1);
+                const std::uint64_t offset = offset_in_cta(address);
                 return offset | (rank + std::uint64_t{1}) << cluster_rank_shift;
             });
         });
@@ -137,7 +124,7 @@ const BulkCopy& copy_of(const Warp& warp, const Operation& operation) {
 }
 
 template <class Do> Flow for_each(Warp& warp, std::uint32_t mask, Do&& work) {
-    return each_lane(mask, [&](unsigned lane) { return work(Lane{warp, lane}); }) ? Flow::next : Flow::fail;
+    return next_if(each_bit(mask, [&](unsigned lane) { return work(Lane{warp, lane}); }));
 }
 
 // ------------------------------------------------------------------------------------------------- bulk
@@ -148,15 +135,10 @@ void copy_masked(std::byte* to, const std::byte* from, std::size_t bytes, std::u
         if ((mask >> i % 16 & 1) != 0) to[i] = from[i];
 }
 
-bool is_whole(const std::uint8_t* states, std::size_t bytes) {
-    return states == nullptr ||
-           std::all_of(states, states + bytes, [](std::uint8_t bits) { return bits == all_bits; });
-}
-
 // What nothing wrote of global memory is in shared memory what it was.
 void copy_states(const Lane& lane, std::uint64_t to, std::uint64_t from, std::uint32_t bytes) {
     const std::uint8_t* const states = lane.warp.memory().written_bytes(Space::global, from, lane.lane);
-    if (is_whole(states, bytes)) return;
+    if (are_defined(states, bytes)) return;
     std::memcpy(lane.warp.memory().written_bytes(Space::shared_cluster, to, lane.lane), states, bytes);
     lane.warp.checks().memory().note_undefined_copy(to, from, lane.lane, bytes);
 }
@@ -177,9 +159,8 @@ bool copy(const BulkCopy& what, const Ref* refs, const Lane& lane) {
             to = lane.copied(to_space, there(lane.value(refs[0])), size, 16,
                              what.reduction ? AccessKind::reduction : AccessKind::write);
             if (to != nullptr)
-                from = what.from_global
-                           ? lane.copied_in_part(from_space, lane.value(refs[1]), size, 16)
-                           : lane.copied(from_space, lane.value(refs[1]), size, 16, AccessKind::read);
+                from = lane.copied(from_space, lane.value(refs[1]), size, 16, AccessKind::read,
+                                   what.from_global ? Lane::Needs::any : Lane::Needs::defined);
             if (from == nullptr) return false;
             if (what.from_global) copy_states(lane, there(lane.value(refs[0])), lane.value(refs[1]), size);
         }
@@ -237,7 +218,7 @@ bool check_written(const tensor::Tile& tile, const tensor::Row& row, const std::
 void load_row_states(const tensor::Tile& tile, const tensor::Row& row, std::uint64_t box,
                      std::uint32_t address, const Lane& lane) {
     const std::uint8_t* const states = lane.warp.memory().written_bytes(Space::global, row.global, lane.lane);
-    if (is_whole(states, row.global_bytes)) return;
+    if (are_defined(states, row.global_bytes)) return;
     auto* const shared =
         reinterpret_cast<std::byte*>(lane.warp.memory().written_bytes(Space::shared_cluster, box, lane.lane));
     tensor::load_states(tile, row, reinterpret_cast<const std::byte*>(states), shared, address);
@@ -264,8 +245,8 @@ bool copy_rows(tensor::Tile& tile, const BulkCopy& what, std::byte* shared, std:
             const AccessKind kind = what.from_global ? AccessKind::read
                                     : reduction      ? AccessKind::reduction
                                                      : AccessKind::write;
-            global = what.from_global ? lane.copied_in_part(Space::global, row.global, row.global_bytes, 1)
-                                      : lane.copied(Space::global, row.global, row.global_bytes, 1, kind);
+            global = lane.copied(Space::global, row.global, row.global_bytes, 1, kind,
+                                 what.from_global ? Lane::Needs::any : Lane::Needs::defined);
             if (global == nullptr) return false;
         }
         if (what.from_global && global != nullptr) load_row_states(tile, row, box, address, lane);
@@ -297,15 +278,15 @@ bool copy_tensor(const BulkCopy& what, const Ref* refs, const Lane& lane) {
     const std::uint64_t mask = what.has_mask ? lane.value(refs[3u + what.coordinates + what.offsets]) : 0;
     return lane.in_each(what.has_mask, mask, [&](auto&& there) {
         const std::uint64_t address = there(lane.value(refs[1]));
-        std::byte* const shared =
-            what.from_global
-                ? lane.copied(Space::shared_cluster, address, tile->shared_extent(), box_alignment,
-                              AccessKind::write)
-                : lane.copied_in_part(Space::shared, address, tile->shared_extent(), box_alignment);
+        std::byte* const shared = what.from_global
+                                      ? lane.copied(Space::shared_cluster, address, tile->shared_extent(),
+                                                    box_alignment, AccessKind::write)
+                                      : lane.copied(Space::shared, address, tile->shared_extent(),
+                                                    box_alignment, AccessKind::read, Lane::Needs::any);
         if (shared == nullptr) return false;
         lane.warp.work().charge_bytes(tile->bytes());
         tensor::Tile rows = *tile;
-        const std::uint64_t place = address & ((std::uint64_t{1} << cluster_rank_shift) - 1);
+        const std::uint64_t place = offset_in_cta(address);
         if (!copy_rows(rows, what, shared, address, static_cast<std::uint32_t>(place), lane)) return false;
         return !what.from_global ||
                lane.complete(Space::shared_cluster, there(lane.value(refs[2 + what.coordinates])),
@@ -323,10 +304,9 @@ std::uint32_t different_stores(Warp& warp, const Operation& operation, std::uint
     };
     std::uint32_t different = 0;
     for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
-        const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+        const auto lane = first_lane(rest);
         std::uint32_t others = different;
-        while (others != 0 && !is_same(lane, static_cast<unsigned>(std::countr_zero(others))))
-            others &= others - 1;
+        while (others != 0 && !is_same(lane, first_lane(others))) others &= others - 1;
         if (others == 0) different |= 1u << lane;
     }
     return different;
@@ -338,7 +318,7 @@ Flow execute_bulk_copy(Warp& warp, const Operation& operation, std::uint32_t mas
     const BulkCopy& what = copy_of(warp, operation);
     const Ref* const refs = warp.operands(operation);
     if (what.to_global && !what.reduction && !what.reduce) mask = different_stores(warp, operation, mask);
-    return for_each(warp, mask, [&](const Lane& lane) {
+    return for_each(warp, mask, [&](const Lane& lane) -> bool {
         const std::uint64_t mbarrier =
             what.to_global ? 0 : lane.value(refs[what.coordinates != 0 ? 2 + what.coordinates : 3]);
         warp.checks().async().begin_copy(lane.lane, {.is_store = what.to_global, .mbarrier = mbarrier});
@@ -348,7 +328,7 @@ Flow execute_bulk_copy(Warp& warp, const Operation& operation, std::uint32_t mas
 
 Flow execute_bulk_prefetch(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const Ref* const refs = warp.operands(operation);
-    return for_each(warp, mask, [&](const Lane& lane) {
+    return for_each(warp, mask, [&](const Lane& lane) -> bool {
         const std::uint64_t address = lane.value(refs[0]), size = lane.value(refs[1]);
         if (address % 16 != 0)
             return lane.fail(Errc::address_misaligned,
@@ -379,7 +359,7 @@ Flow execute_async_store(Warp& warp, const Operation& operation, std::uint32_t m
     const Ref* const refs = warp.operands(operation);
     const Space space = what.is_generic ? Space::generic : Space::shared_cluster;
     const auto bytes = static_cast<std::uint32_t>(what.bytes * what.count);
-    return for_each(warp, mask, [&](const Lane& lane) {
+    return for_each(warp, mask, [&](const Lane& lane) -> bool {
         if (!lane.is_shared(space, lane.value(refs[0])) || !lane.is_shared(space, lane.value(refs[1])))
             return false;
         warp.checks().async().begin_copy(lane.lane, {.mbarrier = lane.value(refs[1])});
@@ -403,7 +383,7 @@ Flow execute_tensormap_replace(Warp& warp, const Operation& operation, std::uint
     const TensorMapReplace& what = warp.program().tensormap_replaces[operation.extra];
     const Ref* const refs = warp.operands(operation);
     const Space space = what.is_shared ? Space::shared : what.is_global ? Space::global : Space::generic;
-    return for_each(warp, mask, [&](const Lane& lane) {
+    return for_each(warp, mask, [&](const Lane& lane) -> bool {
         std::byte* const map = lane.range(space, lane.value(refs[0]), sizeof(TensorMap), 64, Use::write);
         if (map == nullptr) return false;
         const auto done = tensor::replace(map, what.field, what.ordinal, lane.value(refs[1]));

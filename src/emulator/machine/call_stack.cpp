@@ -49,7 +49,7 @@ Frame& CallStack::new_frame(const Function& function) {
     return *frame;
 }
 
-Flow CallStack::fail_host_bytes(unsigned lane) {
+Failed CallStack::fail_host_bytes(unsigned lane) {
     return warp_.fail(
         Errc::out_of_device_memory, lane,
         fmt::format("the blocks that run take more than {} bytes of the host", most_host_bytes));
@@ -63,7 +63,7 @@ void CallStack::free_frame(Frame& frame) {
 Flow CallStack::call(const Function& function, const Call& call, std::uint32_t mask) {
     constexpr std::uint32_t deepest = 4096;
     constexpr std::uint64_t most_frame_bytes = std::uint64_t{64} << 20;
-    const auto lane = static_cast<unsigned>(std::countr_zero(mask));
+    const auto lane = first_lane(mask);
     Frame& caller = warp_.frame();
     const std::uint32_t base = (caller.local_top + frame_alignment - 1) / frame_alignment * frame_alignment;
     const std::uint64_t top = std::uint64_t{base} + function.local_bytes;
@@ -92,13 +92,12 @@ Flow CallStack::call(const Function& function, const Call& call, std::uint32_t m
 
 void CallStack::clear_local(const Frame& frame, std::uint32_t mask) {
     const std::uint32_t bytes = frame.function->local_bytes;
-    each_lane(mask, [&](unsigned lane) {
+    each_bit(mask, [&](unsigned lane) {
         std::fill_n(warp_.memory().local(frame, lane, 0), bytes, std::byte{0});
-        if (!warp_.checks().tracks_written()) return true;
+        if (!warp_.checks().tracks_written()) return;
         std::fill_n(warp_.memory().local_written(frame, lane, 0), bytes, std::uint8_t{0});
         warp_.cta().checker()->stored.remove(Space::local, frame.local_base,
                                              warp_.number() * lane_count + lane, bytes);
-        return true;
     });
 }
 
@@ -110,13 +109,12 @@ void CallStack::pass(const Slot& from, Frame& source, const Slot& to, Frame& tar
     };
     const auto room = [](const Slot& slot) { return slot.reg == no_ref ? slot.bytes : width(slot.reg); };
     const std::uint32_t bytes = std::min({from.bytes, to.bytes, room(from), room(to)});
-    each_lane(mask, [&](unsigned lane) {
+    each_bit(mask, [&](unsigned lane) {
         std::byte* const target_bytes = place(to, target, lane);
         if (to.reg != no_ref) std::fill_n(target_bytes, width(to.reg), std::byte{0});
         std::copy_n(place(from, source, lane), bytes, target_bytes);
         if (warp_.checks().tracks_written())
             warp_.checks().definedness().pass(from, source, to, target, lane, bytes);
-        return true;
     });
 }
 

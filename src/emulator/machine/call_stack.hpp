@@ -26,7 +26,7 @@ class CallStack {
     /// The calls that led to a frame, the innermost first.
     [[nodiscard]] std::vector<Span> calls(const Frame* frame) const;
     /// Fails: the blocks that run take too much memory of the host.
-    Flow fail_host_bytes(unsigned lane);
+    Failed fail_host_bytes(unsigned lane);
 
   private:
     Frame& new_frame(const Function& function);

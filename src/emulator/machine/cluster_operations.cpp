@@ -9,8 +9,6 @@
 namespace ptxgraft::emulator {
 namespace {
 
-unsigned first_lane(std::uint32_t mask) { return static_cast<unsigned>(std::countr_zero(mask)); }
-
 // The rank of the CTA that an address of shared memory in the cluster lies in.
 std::uint32_t rank_of(Warp& warp, std::uint64_t address) {
     const std::uint64_t tag = (address & 0xFFFFFFFFu) >> cluster_rank_shift;
@@ -22,9 +20,8 @@ bool check_shared(Warp& warp, const Operation& operation, std::uint64_t address,
     if (operation.extra == 0) return true;
     const Space space = place(address).space;
     if (space == Space::shared || space == Space::shared_cluster) return true;
-    warp.fail(Errc::address_out_of_bounds, lane,
-              fmt::format("{:#x} is no generic address of shared memory", address));
-    return false;
+    return warp.fail(Errc::address_out_of_bounds, lane,
+                     fmt::format("{:#x} is no generic address of shared memory", address));
 }
 
 }  // namespace
@@ -54,31 +51,28 @@ Flow execute_cluster_wait(Warp& warp, const Operation&, std::uint32_t mask) {
 Flow execute_mapa(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const Ref* const refs = warp.operands(operation);
     const std::uint32_t size = warp.cta().cluster().size();
-    const bool done = each_lane(mask, [&](unsigned lane) {
+    return next_if(each_bit(mask, [&](unsigned lane) -> bool {
         const std::uint64_t address = warp.value(refs[1], lane), rank = warp.value(refs[2], lane);
         if (rank >= size) {
-            warp.fail(Errc::address_out_of_bounds, lane,
-                      fmt::format("the block of rank {} in a cluster of {}", rank, size));
-            return false;
+            return warp.fail(Errc::address_out_of_bounds, lane,
+                             fmt::format("the block of rank {} in a cluster of {}", rank, size));
         }
         if (!check_shared(warp, operation, address, lane)) return false;
         constexpr std::uint64_t tag_mask = std::uint64_t{0xFFFFFFFF} >> cluster_rank_shift
                                                                             << cluster_rank_shift;
         warp.set(refs[0], lane, (address & ~tag_mask) | (rank + 1) << cluster_rank_shift);
         return true;
-    });
-    return done ? Flow::next : Flow::fail;
+    }));
 }
 
 Flow execute_getctarank(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const Ref* const refs = warp.operands(operation);
-    const bool done = each_lane(mask, [&](unsigned lane) {
+    return next_if(each_bit(mask, [&](unsigned lane) {
         const std::uint64_t address = warp.value(refs[1], lane);
         if (!check_shared(warp, operation, address, lane)) return false;
         warp.set(refs[0], lane, rank_of(warp, address));
         return true;
-    });
-    return done ? Flow::next : Flow::fail;
+    }));
 }
 
 }  // namespace ptxgraft::emulator

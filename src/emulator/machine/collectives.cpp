@@ -35,7 +35,7 @@ template <class T> std::array<T, lane_count> copy_of(const void* column) {
     return values;
 }
 template <class T> void spread(void* column, T value, std::uint32_t mask) {
-    each_lane(mask, [&](unsigned lane) {
+    each_bit(mask, [&](unsigned lane) {
         static_cast<T*>(column)[lane] = value;
         return true;
     });
@@ -48,7 +48,7 @@ template <Shuffle Mode>
 void shuffle(void* const* outputs, const void* const* inputs, std::uint32_t mask, std::uint32_t) {
     const auto values = copy_of<std::uint32_t>(inputs[0]), b = copy_of<std::uint32_t>(inputs[1]),
                c = copy_of<std::uint32_t>(inputs[2]);
-    each_lane(mask, [&](unsigned lane) {
+    each_bit(mask, [&](unsigned lane) {
         bool in_range = false;
         const unsigned from = source_lane<Mode>(lane, b[lane], c[lane], in_range);
         static_cast<std::uint32_t*>(outputs[0])[lane] = values[from];
@@ -72,7 +72,7 @@ void vote(void* const* outputs, const void* const* inputs, std::uint32_t mask, s
 template <class T>
 void match_any(void* const* outputs, const void* const* inputs, std::uint32_t mask, std::uint32_t) {
     const auto values = copy_of<T>(inputs[0]);
-    each_lane(mask, [&](unsigned lane) {
+    each_bit(mask, [&](unsigned lane) {
         std::uint32_t same = 0;
         for (unsigned other = 0; other < lane_count; ++other)
             same |= (values[other] == values[lane] ? 1u : 0u) << other;
@@ -84,8 +84,8 @@ void match_any(void* const* outputs, const void* const* inputs, std::uint32_t ma
 template <class T>
 void match_all(void* const* outputs, const void* const* inputs, std::uint32_t mask, std::uint32_t) {
     const auto values = copy_of<T>(inputs[0]);
-    const T first = values[static_cast<unsigned>(std::countr_zero(mask))];
-    const bool all = each_lane(mask, [&](unsigned lane) { return values[lane] == first; });
+    const T first = values[first_lane(mask)];
+    const bool all = each_bit(mask, [&](unsigned lane) { return values[lane] == first; });
     spread(outputs[0], all ? mask : 0, mask);
     spread_truth(outputs[1], all, mask);
 }
@@ -93,11 +93,8 @@ void match_all(void* const* outputs, const void* const* inputs, std::uint32_t ma
 template <class T, T (*F)(T, T)>
 void reduce(void* const* outputs, const void* const* inputs, std::uint32_t mask, std::uint32_t) {
     const auto* const values = static_cast<const T*>(inputs[0]);
-    T result = values[static_cast<unsigned>(std::countr_zero(mask))];
-    each_lane(mask & (mask - 1), [&](unsigned lane) {
-        result = F(result, values[lane]);
-        return true;
-    });
+    T result = values[first_lane(mask)];
+    each_bit(mask & (mask - 1), [&](unsigned lane) { result = F(result, values[lane]); });
     spread(outputs[0], result, mask);
 }
 
@@ -109,7 +106,7 @@ template <class T> T or_(T a, T b) { return a | b; }
 template <class T> T xor_(T a, T b) { return a ^ b; }
 
 void elect(void* const* outputs, const void* const*, std::uint32_t mask, std::uint32_t) {
-    const auto leader = static_cast<unsigned>(std::countr_zero(mask));
+    const auto leader = first_lane(mask);
     spread<std::uint32_t>(outputs[0], leader, mask);
     spread_truth(outputs[1], false, mask);
     static_cast<std::uint8_t*>(outputs[1])[leader] = 1;

@@ -10,8 +10,6 @@
 namespace ptxgraft::emulator {
 namespace {
 
-unsigned first_lane(std::uint32_t mask) { return static_cast<unsigned>(std::countr_zero(mask)); }
-
 // The function that the lanes of `mask` call; lanes that call another one stay, and call it afterwards.
 const Function* target(Warp& warp, const Call& call, std::uint32_t& mask) {
     const std::vector<Function>& functions = warp.program().functions;
@@ -20,13 +18,11 @@ const Function* target(Warp& warp, const Call& call, std::uint32_t& mask) {
     const std::uint64_t address = warp.value(call.target, first_lane(mask));
     const std::uint64_t index = (address - function_window) / function_stride;
     if (address < function_window || address % function_stride != 0 || index >= functions.size()) {
-        warp.fail(Errc::call_target_invalid, first_lane(mask), fmt::format("{:#x}", address));
-        return nullptr;
+        return warp.fail(Errc::call_target_invalid, first_lane(mask), fmt::format("{:#x}", address));
     }
     std::uint32_t same = 0;
-    each_lane(mask, [&](unsigned lane) {
+    each_bit(mask, [&](unsigned lane) {
         if (warp.value(call.target, lane) == address) same |= 1u << lane;
-        return true;
     });
     mask = same;
     return &functions[index];
@@ -113,9 +109,8 @@ std::uint32_t same_barrier(Warp& warp, const Barrier& barrier, std::uint32_t mas
     for (const Ref ref : {barrier.id, barrier.count}) {
         if (ref == no_ref || !is_register(ref)) continue;
         const std::uint64_t first = warp.value(ref, first_lane(mask));
-        each_lane(mask, [&](unsigned lane) {
+        each_bit(mask, [&](unsigned lane) {
             if (warp.value(ref, lane) != first) same &= ~(1u << lane);
-            return true;
         });
     }
     return same;

@@ -100,8 +100,7 @@ std::string Cta::describe_barrier(std::uint32_t id) const {
 Cta::State Cta::deadlock() {
     for (Warp& warp : warps_) {
         if (finished_[warp.index()] != 0 || !warp.mbarrier_waits().are_all()) continue;
-        const std::string place =
-            warp.place(static_cast<unsigned>(std::countr_zero(warp.mbarrier_waits().mask())));
+        const std::string place = warp.place(first_lane(warp.mbarrier_waits().mask()));
         return fail({Errc::barrier_deadlock, launch_->program->spans[warp.mbarrier_waits().pc()], 0,
                      std::make_shared<const std::string>(
                          fmt::format("the mbarrier waits for arrivals or bytes that never come, {}", place))},
@@ -110,7 +109,7 @@ Cta::State Cta::deadlock() {
     for (Warp& warp : warps_) {
         const Group* group = warp.schedule().waiting();
         if (group == nullptr) continue;
-        const auto lane = static_cast<unsigned>(std::countr_zero(group->mask));
+        const auto lane = first_lane(group->mask);
         const std::string what =
             group->wait == Wait::barrier && group->what == cluster_barrier
                 ? "the cluster's barrier waits for threads that never come"

@@ -9,14 +9,13 @@ namespace ptxgraft::emulator {
 // nobody may rely on them.
 Flow execute_discard(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const Access& access = warp.program().accesses[operation.extra];
-    const bool done = each_lane(mask, [&](unsigned lane) {
+    return next_if(each_bit(mask, [&](unsigned lane) {
         if (warp.memory().resolve(access, operation, lane, discarded_bytes, Use::write) == nullptr)
             return false;
         const std::uint64_t address = warp.memory().address(access, operation, lane);
         if (warp.checks().tracks_written()) warp.launch().memory->mark(address, discarded_bytes, false);
         return true;
-    });
-    return done ? Flow::next : Flow::fail;
+    }));
 }
 
 }  // namespace ptxgraft::emulator

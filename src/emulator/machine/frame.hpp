@@ -7,6 +7,7 @@
 
 #include "emulator/checks/register_states.hpp"
 #include "emulator/machine/program.hpp"
+#include "emulator/memory/lanes.hpp"
 
 namespace ptxgraft::emulator {
 
@@ -28,13 +29,5 @@ struct Frame {
 
 /// Whether an access of memory, or the use of a register, reads or writes.
 enum class Use : std::uint8_t { read, write };
-
-/// Calls `f(lane)` for every lane of a mask, in order, until it returns false. True when it never did.
-template <class F> bool each_lane(std::uint32_t mask, F&& f) {
-    for (; mask != 0; mask &= mask - 1) {
-        if (!f(static_cast<unsigned>(std::countr_zero(mask)))) return false;
-    }
-    return true;
-}
 
 }  // namespace ptxgraft::emulator

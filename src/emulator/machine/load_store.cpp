@@ -15,6 +15,17 @@ struct Wide {
     std::uint64_t low, high;
 };
 
+// Calls `f` for the type of elements of so many bytes.
+template <class F> Execute by_width(std::uint32_t bytes, F f) {
+    switch (bytes) {
+        case 1: return f.template operator()<std::uint8_t>();
+        case 2: return f.template operator()<std::uint16_t>();
+        case 4: return f.template operator()<std::uint32_t>();
+        case 8: return f.template operator()<std::uint64_t>();
+        default: return f.template operator()<Wide>();
+    }
+}
+
 const Access& access_of(const Warp& warp, const Operation& operation) {
     return warp.program().accesses[operation.extra];
 }
@@ -24,7 +35,7 @@ template <class F> void for_lanes(std::uint32_t mask, F&& f) {
     if (mask == ~0u) {
         for (unsigned lane = 0; lane < lane_count; ++lane) f(lane);
     } else {
-        for (; mask != 0; mask &= mask - 1) f(static_cast<unsigned>(std::countr_zero(mask)));
+        for (; mask != 0; mask &= mask - 1) f(first_lane(mask));
     }
 }
 
@@ -76,12 +87,9 @@ bool for_pieces(Warp& warp, const Access& access, const Operation& operation, st
     if (std::byte* const host = warp.memory().locate(access, operation, mask, use, at))
         return f(mask, host, at);
     std::array<std::uint64_t, lane_count> addresses;  // an output may be the address's register
-    each_lane(mask, [&](unsigned lane) {
-        addresses[lane] = warp.memory().address(access, operation, lane);
-        return true;
-    });
+    each_bit(mask, [&](unsigned lane) { addresses[lane] = warp.memory().address(access, operation, lane); });
     const std::uint32_t bytes = std::uint32_t{access.bytes} * access.count;
-    return each_lane(mask, [&](unsigned lane) {
+    return each_bit(mask, [&](unsigned lane) {
         std::byte* const host = warp.memory().resolve(access.space, addresses[lane], lane, bytes, use);
         if (host == nullptr) return false;
         Located one;
@@ -130,49 +138,34 @@ void store_located(Warp& warp, const Access& access, const Ref* refs, std::uint3
 template <class T> Flow store(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const Access& access = access_of(warp, operation);
     const Ref* const refs = warp.operands(operation) + (access.has_base ? 1 : 0);
-    const bool done = for_pieces(
-        warp, access, operation, mask, Use::write,
-        [&](std::uint32_t lanes, std::byte* to, const Located& at) {
-            if (warp.checks().looks_at_memory() && !warp.checks().check_store(access, refs, lanes, at))
-                return false;
-            store_located<T>(warp, access, refs, lanes, to, at);
-            return true;
-        });
-    return done ? Flow::next : Flow::fail;
+    return next_if(for_pieces(warp, access, operation, mask, Use::write,
+                              [&](std::uint32_t lanes, std::byte* to, const Located& at) {
+                                  if (warp.checks().looks_at_memory() &&
+                                      !warp.checks().check_store(access, refs, lanes, at))
+                                      return false;
+                                  store_located<T>(warp, access, refs, lanes, to, at);
+                                  return true;
+                              }));
 }
 
 }  // namespace
 
 Execute load_operation(std::uint32_t bytes) {
-    switch (bytes) {
-        case 1: return load<std::uint8_t>;
-        case 2: return load<std::uint16_t>;
-        case 4: return load<std::uint32_t>;
-        case 8: return load<std::uint64_t>;
-        default: return load<Wide>;
-    }
+    return by_width(bytes, []<class T>() -> Execute { return load<T>; });
 }
-
 Execute store_operation(std::uint32_t bytes) {
-    switch (bytes) {
-        case 1: return store<std::uint8_t>;
-        case 2: return store<std::uint16_t>;
-        case 4: return store<std::uint32_t>;
-        case 8: return store<std::uint64_t>;
-        default: return store<Wide>;
-    }
+    return by_width(bytes, []<class T>() -> Execute { return store<T>; });
 }
 
 Flow execute_copy(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const Access& access = access_of(warp, operation);
     const Ref* const refs = warp.operands(operation) + (access.has_base ? 1 : 0);
     const std::uint32_t bytes = access.bytes;
-    const bool done = each_lane(mask, [&](unsigned lane) {
+    return next_if(each_bit(mask, [&](unsigned lane) -> bool {
         const auto wanted = static_cast<std::uint32_t>(warp.value(refs[1], lane));
         if (wanted > bytes) {  // PTX ISA 9.7.9.25.3.1
-            warp.fail(Errc::copy_size_invalid, lane,
-                      fmt::format("{} bytes of the source, where {} are copied", wanted, bytes));
-            return false;
+            return warp.fail(Errc::copy_size_invalid, lane,
+                             fmt::format("{} bytes of the source, where {} are copied", wanted, bytes));
         }
         std::byte* to = warp.memory().resolve(access, operation, lane, bytes, Use::write);
         if (to == nullptr) return false;
@@ -195,8 +188,7 @@ Flow execute_copy(Warp& warp, const Operation& operation, std::uint32_t mask) {
         if (!warp.checks().async().note_copy(access, piece, lane)) return false;
         std::copy_n(data.begin(), bytes, to);
         return true;
-    });
-    return done ? Flow::next : Flow::fail;
+    }));
 }
 
 Flow execute_copy_commit(Warp& warp, const Operation&, std::uint32_t mask) {

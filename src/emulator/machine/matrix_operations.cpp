@@ -21,7 +21,7 @@ const MatrixInstruction& instruction_of(const Warp& warp, const Operation& opera
 /// What is executed by some lanes only has no meaning: 9.7.14.5.14, "undefined if … any thread in the warp
 /// has exited".
 Flow not_whole(Warp& warp, std::uint32_t mask) {
-    const auto lane = static_cast<unsigned>(std::countr_zero(mask));
+    const auto lane = first_lane(mask);
     return warp.fail(Errc::warp_not_whole, lane,
                      fmt::format("executed by the lanes {:#010x}, and {}", mask,
                                  (mask | ~warp.live()) == ~0u ? "the others have exited or were never there"
@@ -51,10 +51,9 @@ bool uniform(Warp& warp, Ref ref, std::string_view name, std::uint64_t& value) {
     for (unsigned lane = 1; lane < lane_count; ++lane) {
         const std::uint64_t other = warp.value(ref, lane);
         if (other == value) continue;
-        warp.fail(Errc::matrix_operand_invalid, lane,
-                  fmt::format("{} is {:#x} in lane {} and {:#x} in lane 0; all lanes have to agree", name,
-                              other, lane, value));
-        return false;
+        return warp.fail(Errc::matrix_operand_invalid, lane,
+                         fmt::format("{} is {:#x} in lane {} and {:#x} in lane 0; all lanes have to agree",
+                                     name, other, lane, value));
     }
     return true;
 }
@@ -133,10 +132,9 @@ bool find_place(Warp& warp, const Operation& operation, const MatrixInstruction&
     place.stride = instruction.least_stride;
     if (instruction.has_stride && !uniform(warp, *input, "the stride", place.stride)) return false;
     if (place.stride < instruction.least_stride) {
-        warp.fail(Errc::matrix_operand_invalid, 0,
-                  fmt::format("a stride of {} elements; one line of this matrix has {}", place.stride,
-                              instruction.least_stride));
-        return false;
+        return warp.fail(Errc::matrix_operand_invalid, 0,
+                         fmt::format("a stride of {} elements; one line of this matrix has {}", place.stride,
+                                     instruction.least_stride));
     }
     place.element_bits = element_bits(element_type(instruction));
     place.by_rows = instruction.layout == MatrixLayout::row;
@@ -185,8 +183,7 @@ bool is_written(const MatrixInstruction& instruction, const WmmaPlace& place, co
     const std::uint64_t stride = place.stride * place.element_bits / 8,
                         bytes = instruction.least_stride * place.element_bits / 8;
     for (unsigned line = 0; states != nullptr && line < instruction.lines; ++line, states += stride)
-        if (std::any_of(states, states + bytes, [](std::uint8_t bits) { return bits != all_bits; }))
-            return false;
+        if (!are_defined(states, bytes)) return false;
     return true;
 }
 
@@ -197,18 +194,6 @@ void locate(const WmmaPlace& place, const WmmaAccess& access, Located& located) 
     const auto [least, most] = std::ranges::minmax(located.offsets);
     located.least = least, located.most = most;
 }
-
-/// What wmma.store takes of a register.
-class StoredParts : public StoredValues {
-  public:
-    StoredParts(const std::byte* column, std::size_t width, const WmmaAccess& access)
-        : first_(column + access.shift / 8), width_(width) {}
-    [[nodiscard]] const std::byte* of(unsigned lane) const override { return first_ + lane * width_; }
-
-  private:
-    const std::byte* first_;
-    std::size_t width_;
-};
 
 Flow move_wmma(Warp& warp, const Operation& operation, std::uint32_t mask, Use use) {
     if (mask != ~0u) return not_whole(warp, mask);
@@ -230,7 +215,8 @@ Flow move_wmma(Warp& warp, const Operation& operation, std::uint32_t mask, Use u
         const WmmaAccess& access = instruction.accesses[i];
         if (is_piece) {
             locate(place, access, piece);
-            const StoredParts values(warp.column(refs[access.reg]), width(refs[access.reg]), access);
+            const std::byte* const stored = warp.column(refs[access.reg]) + access.shift / 8;
+            const ValuesBy values([&](unsigned lane) { return stored + lane * width(refs[access.reg]); });
             if (!warp.checks().races().note_accesses(
                     mask, piece, access.bits / 8u,
                     {.kind = kind, .values = use == Use::write ? &values : nullptr}))
@@ -257,8 +243,7 @@ Flow move_wmma(Warp& warp, const Operation& operation, std::uint32_t mask, Use u
     }
     if (!warp.checks().tracks_written()) return Flow::next;
     if (use == Use::write)
-        return warp.checks().matrices().note_wmma_stored(refs, instruction, addresses) ? Flow::next
-                                                                                       : Flow::fail;
+        return next_if(warp.checks().matrices().note_wmma_stored(refs, instruction, addresses));
     if (!is_piece || !is_written(instruction, place, piece.written))
         warp.checks().matrices().note_wmma_loaded(operation, instruction, addresses);
     return Flow::next;
@@ -318,9 +303,8 @@ bool find_rows(Warp& warp, const Operation& operation, const MatrixInstruction& 
     for (unsigned lane = 0; lane < rows.count; ++lane) {
         const std::uint64_t address = warp.memory().address(access, operation, lane);
         if (access.space == Space::generic && place(address).space != Space::shared) {
-            warp.fail(Errc::address_out_of_bounds, lane,
-                      fmt::format("the row at {:#x} is not in shared memory", address));
-            return false;
+            return warp.fail(Errc::address_out_of_bounds, lane,
+                             fmt::format("the row at {:#x} is not in shared memory", address));
         }
         rows.bytes[lane] = warp.memory().resolve(access.space, address, lane, row_bytes, use);
         if (rows.bytes[lane] == nullptr) return false;
@@ -417,7 +401,7 @@ Flow execute_wgmma(Warp& warp, const Operation& operation, std::uint32_t mask) {
         for (const std::uint32_t row : rows)
             warp.observation().add({Space::shared, row, 16, AccessKind::read});
     }
-    return warp.checks().warpgroup().note_wgmma(operation, operands) ? Flow::next : Flow::fail;
+    return next_if(warp.checks().warpgroup().note_wgmma(operation, operands));
 }
 
 Flow execute_wgmma_fence(Warp& warp, const Operation&, std::uint32_t mask) {

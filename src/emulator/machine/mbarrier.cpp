@@ -21,7 +21,7 @@ Ref input_of(const Warp& warp, const Operation& operation) {
     return warp.operands(operation)[operation.outputs + operation.inputs - 1];
 }
 
-Flow fail(Warp& warp, unsigned lane, const Error& error) {
+Failed fail(Warp& warp, unsigned lane, const Error& error) {
     return warp.fail(error.code, lane, *error.detail);
 }
 
@@ -32,19 +32,18 @@ enum class Owner : std::uint8_t { this_cta, any };
 std::byte* object_of(Warp& warp, const Operation& operation, unsigned lane, Use use, Owner owner) {
     const Access& access = access_of(warp, operation);
     const std::uint64_t address = warp.memory().address(access, operation, lane);
-    const Place where = access.space == Space::generic ? place(address) : Place{access.space, address};
+    const Place where = emulator::place(access.space, address);
     const bool is_shared = where.space == Space::shared || where.space == Space::shared_cluster;
     const std::uint64_t tag = where.address >> cluster_rank_shift;
     if (is_shared && (owner == Owner::any || tag == 0 || tag == warp.cta().rank() + std::uint64_t{1}))
         return warp.memory().resolve(access.space, address, lane, 8, use);
-    warp.fail(Errc::address_out_of_bounds, lane,
-              is_shared
-                  ? fmt::format("the mbarrier is in shared memory of the block of rank {}, at which this "
+    return warp.fail(
+        Errc::address_out_of_bounds, lane,
+        is_shared ? fmt::format("the mbarrier is in shared memory of the block of rank {}, at which this "
                                 "block may arrive, but neither make it nor wait",
                                 tag - 1)
                   : fmt::format("an mbarrier at {:#x}, which is {} memory; mbarriers are in shared memory",
                                 where.address, name(where.space)));
-    return nullptr;
 }
 
 // What the operation does to the object of a lane, which is given the lane's count.
@@ -57,7 +56,7 @@ Expected<void> invalidate(Mbarrier& object, std::uint32_t);
 
 template <Change C, Owner O = Owner::any, Arriving Of = Arriving::thread>
 Flow execute_change(Warp& warp, const Operation& operation, std::uint32_t mask) {
-    const bool done = each_lane(mask, [&](unsigned lane) {
+    return next_if(each_bit(mask, [&](unsigned lane) -> bool {
         std::byte* const at = object_of(warp, operation, lane, Use::write, O);
         if (at == nullptr) return false;
         const Access& access = access_of(warp, operation);
@@ -66,7 +65,7 @@ Flow execute_change(Warp& warp, const Operation& operation, std::uint32_t mask) 
         if (!warp.checks().async().note_mbarrier(access.space, address, lane, AccessKind::atomic))
             return false;
         const auto before = change_mbarrier(at, [&](Mbarrier& object) { return C(object, count); });
-        if (!before) return fail(warp, lane, before.error()), false;
+        if (!before) return fail(warp, lane, before.error());
         warp.set(warp.operands(operation)[0], lane, *before);
         if constexpr (Of == Arriving::copies)
             warp.checks().async().finish_copies_at(access.space, address, lane);
@@ -74,8 +73,7 @@ Flow execute_change(Warp& warp, const Operation& operation, std::uint32_t mask) 
             warp.checks().async().arrive_at(access.space, address, lane, access);
         warp.checks().async().finish_phase_at(access.space, address, *before, mbarrier_word(at));
         return true;
-    });
-    return done ? Flow::next : Flow::fail;
+    }));
 }
 
 template <bool Drop> Expected<void> arrive(Mbarrier& object, std::uint32_t count) {
@@ -101,7 +99,7 @@ Expected<void> invalidate(Mbarrier& object, std::uint32_t) {
 }
 
 Flow execute_init(Warp& warp, const Operation& operation, std::uint32_t mask) {
-    const bool done = each_lane(mask, [&](unsigned lane) {
+    return next_if(each_bit(mask, [&](unsigned lane) -> bool {
         std::byte* const at = object_of(warp, operation, lane, Use::write, Owner::this_cta);
         if (at == nullptr) return false;
         if (warp.checks().has(EmulatorCheck::barriers) &&
@@ -113,21 +111,20 @@ Flow execute_init(Warp& warp, const Operation& operation, std::uint32_t mask) {
         Mbarrier object;
         const auto made =
             object.init(static_cast<std::uint32_t>(warp.value(input_of(warp, operation), lane)));
-        if (!made) return fail(warp, lane, made.error()), false;
+        if (!made) return fail(warp, lane, made.error());
         const Access& access = access_of(warp, operation);
         if (!warp.checks().async().note_mbarrier_init(access.space,
                                                       warp.memory().address(access, operation, lane), lane))
             return false;
         __atomic_store_n(reinterpret_cast<std::uint64_t*>(at), object.word(), __ATOMIC_RELEASE);
         return true;
-    });
-    return done ? Flow::next : Flow::fail;
+    }));
 }
 
 // True when the phase of a state, or the one of a parity, is complete.
 template <bool Parity> Flow execute_test(Warp& warp, const Operation& operation, std::uint32_t mask) {
     bool any_complete = false;
-    const bool done = each_lane(mask, [&](unsigned lane) {
+    const bool done = each_bit(mask, [&](unsigned lane) -> bool {
         const Access& access = access_of(warp, operation);
         const std::byte* const at = object_of(warp, operation, lane, Use::read, Owner::this_cta);
         if (at == nullptr) return false;
@@ -137,10 +134,10 @@ template <bool Parity> Flow execute_test(Warp& warp, const Operation& operation,
         const std::uint64_t asked = warp.value(input_of(warp, operation), lane);
         const Mbarrier state = Mbarrier::of(asked);
         if (!object.valid || (!Parity && !state.valid)) {
-            warp.fail(Errc::barrier_invalid, lane,
-                      object.valid ? fmt::format("{:#x} is no state of an arrival at an mbarrier", asked)
-                                   : "no mbarrier.init made an mbarrier object there");
-            return false;
+            return warp.fail(Errc::barrier_invalid, lane,
+                             object.valid
+                                 ? fmt::format("{:#x} is no state of an arrival at an mbarrier", asked)
+                                 : "no mbarrier.init made an mbarrier object there");
         }
         if (Parity && asked > 1 && warp.checks().has(EmulatorCheck::barriers) &&
             !warp.checks().report(
@@ -162,9 +159,8 @@ template <bool Parity> Flow execute_test(Warp& warp, const Operation& operation,
 
 Flow execute_pending_count(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const Ref* const refs = warp.operands(operation);
-    each_lane(mask, [&](unsigned lane) {
+    each_bit(mask, [&](unsigned lane) {
         warp.set(refs[0], lane, Mbarrier::of(warp.value(refs[1], lane)).pending);
-        return true;
     });
     return Flow::next;
 }

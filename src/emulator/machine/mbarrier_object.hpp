@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "ptxgraft/error.hpp"
+#include "base/try.hpp"
 
 namespace ptxgraft::emulator {
 
@@ -44,7 +44,7 @@ template <class Change> Expected<std::uint64_t> change_mbarrier(std::byte* at, C
         Mbarrier object = Mbarrier::of(before);
         if (!object.valid)
             return fail(Errc::barrier_invalid, "no mbarrier.init made an mbarrier object there");
-        if (Expected<void> done = change(object); !done) return tl::unexpected(done.error());
+        TRY(change(object));
         after = object.word();
     } while (!__atomic_compare_exchange_n(word, &before, after, false, __ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE));
     return before;

@@ -61,7 +61,7 @@ bool join_members(Warp& warp, const Operation& operation, const CollectiveCall& 
             functions.blend[ref & width_mask](out ? theirs : values[i].bytes, out ? values[i].bytes : theirs,
                                               lanes);
             if (out && warp.checks().tracks_written() && is_register(ref))
-                frame.states.written[offset(ref) / 32] |= lanes;
+                frame.states.written[index_of(ref)] |= lanes;
         }
     };
     const unsigned outputs = operation.outputs, all = outputs + operation.inputs;
@@ -102,17 +102,14 @@ Flow run_collective(Warp& warp, const Operation& operation, const CollectiveCall
         std::uint32_t tile = left, members = left;
         if (call.member_mask != no_ref) {
             if (!warp.checks().definedness().require(call.member_mask, left)) return Flow::fail;
-            members = static_cast<std::uint32_t>(
-                warp.value(call.member_mask, static_cast<unsigned>(std::countr_zero(left))));
+            members = static_cast<std::uint32_t>(warp.value(call.member_mask, first_lane(left)));
             tile = 0;
-            each_lane(left, [&](unsigned lane) {
+            each_bit(left, [&](unsigned lane) {
                 if (static_cast<std::uint32_t>(warp.value(call.member_mask, lane)) == members)
                     tile |= 1u << lane;
-                return true;
             });
             if ((tile & ~members) != 0) {
-                return warp.fail(Errc::warp_mask_mismatch,
-                                 static_cast<unsigned>(std::countr_zero(tile & ~members)),
+                return warp.fail(Errc::warp_mask_mismatch, first_lane(tile & ~members),
                                  fmt::format("{:#010x} lacks the executing lane", members));
             }
         }

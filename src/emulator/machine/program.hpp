@@ -49,6 +49,8 @@ inline constexpr std::uint32_t most_bank_bytes = offset_mask - 8192;
 
 [[nodiscard]] constexpr std::uint32_t width(Ref ref) { return std::uint32_t{1} << (ref & width_mask); }
 [[nodiscard]] constexpr std::uint32_t offset(Ref ref) { return ref & offset_mask; }
+/// The number of a column in its bank, of which a wide one takes several.
+[[nodiscard]] constexpr std::uint32_t index_of(Ref ref) { return offset(ref) / 32; }
 [[nodiscard]] constexpr bool is_register(Ref ref) { return ref >> bank_shift == 0; }
 
 /// The next free column of a bank, which grows; columns of vectors' width begin at a multiple of it.
@@ -78,6 +80,14 @@ enum class Flow : std::uint8_t {
     select,  ///< the running lanes wait or are gone: others are chosen
     yield,   ///< goes on with the following operation, after other warps had their turn
     fail,    ///< the warp's error is set
+};
+/// After an operation that has failed, if it has, with the warp's error set.
+[[nodiscard]] constexpr Flow next_if(bool done) { return done ? Flow::next : Flow::fail; }
+/// What a function returns when the warp's error is set: Flow::fail, false or null.
+struct Failed {
+    operator Flow() const { return Flow::fail; }
+    operator bool() const { return false; }
+    template <class T> operator T*() const { return nullptr; }
 };
 using Execute = Flow (*)(Warp& warp, const Operation& operation, std::uint32_t mask);
 

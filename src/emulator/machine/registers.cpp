@@ -12,10 +12,7 @@ namespace {
 
 void spread(Warp& warp, Ref output, std::uint64_t value, std::uint32_t mask) {
     std::byte* const column = warp.column(output);
-    each_lane(mask, [&](unsigned lane) {
-        set_lane_value(column, width(output), lane, value);
-        return true;
-    });
+    each_bit(mask, [&](unsigned lane) { set_lane_value(column, width(output), lane, value); });
 }
 
 }  // namespace
@@ -29,7 +26,7 @@ Flow execute_local_address(Warp& warp, const Operation& operation, std::uint32_t
 Flow execute_isspacep(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const auto wanted = static_cast<Space>(operation.extra);
     const Ref output = warp.operands(operation)[0], addresses = warp.operands(operation)[1];
-    each_lane(mask, [&](unsigned lane) {
+    each_bit(mask, [&](unsigned lane) {
         const std::uint64_t address = warp.value(addresses, lane);
         const Place in = place(address);
         Space space = in.space;
@@ -42,7 +39,6 @@ Flow execute_isspacep(Warp& warp, const Operation& operation, std::uint32_t mask
             if (region != nullptr && region->read_only) space = Space::const_;
         }
         warp.set(output, lane, space == wanted ? 1 : 0);
-        return true;
     });
     return Flow::next;
 }
@@ -60,17 +56,12 @@ Flow execute_refresh_clock(Warp& warp, const Operation&, std::uint32_t) {
 Flow execute_alloca(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const Ref sizes = warp.operands(operation)[1];
     std::uint64_t bytes = 0;
-    each_lane(mask, [&](unsigned lane) {
-        bytes = std::max(bytes, warp.value(sizes, lane));
-        return true;
-    });
+    each_bit(mask, [&](unsigned lane) { bytes = std::max(bytes, warp.value(sizes, lane)); });
     std::uint32_t offset = 0;
-    if (warp.launch().host_bytes->is_spent())
-        return warp.call_stack().fail_host_bytes(static_cast<unsigned>(std::countr_zero(mask)));
+    if (warp.launch().host_bytes->is_spent()) return warp.call_stack().fail_host_bytes(first_lane(mask));
     if (bytes > UINT32_MAX ||
         !warp.memory().extend_local(static_cast<std::uint32_t>(bytes), operation.extra, offset)) {
-        return warp.fail(Errc::stack_overflow, static_cast<unsigned>(std::countr_zero(mask)),
-                         fmt::format("alloca of {} bytes", bytes));
+        return warp.fail(Errc::stack_overflow, first_lane(mask), fmt::format("alloca of {} bytes", bytes));
     }
     spread(warp, warp.operands(operation)[0], offset, mask);
     return Flow::next;
@@ -84,8 +75,7 @@ Flow execute_stacksave(Warp& warp, const Operation& operation, std::uint32_t mas
 // The lanes of a frame share its top: lanes apart from the others leave it where it is.
 Flow execute_stackrestore(Warp& warp, const Operation& operation, std::uint32_t mask) {
     Frame& frame = warp.frame();
-    const std::uint64_t top =
-        warp.value(warp.operands(operation)[0], static_cast<unsigned>(std::countr_zero(mask)));
+    const std::uint64_t top = warp.value(warp.operands(operation)[0], first_lane(mask));
     const std::uint32_t least = frame.local_base + frame.function->local_bytes;
     if (mask == frame.lanes && top >= least && top <= frame.local_top)
         frame.local_top = static_cast<std::uint32_t>(top);

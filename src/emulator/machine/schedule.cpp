@@ -97,15 +97,14 @@ Flow Schedule::branch(std::uint32_t target, std::uint32_t mask) {
 
 Flow Schedule::branch_by_index(const std::vector<std::uint32_t>& targets, Ref index, std::uint32_t mask) {
     const std::uint32_t stay = mask_ & ~mask;
-    const bool ok = each_lane(mask, [&](unsigned lane) {
+    const bool ok = each_bit(mask, [&](unsigned lane) -> bool {
         const auto at = static_cast<std::uint32_t>(warp_.value(index, lane));
         if (at < targets.size()) {
             park(targets[at], 1u << lane);
             return true;
         }
-        warp_.fail(Errc::branch_index_out_of_range, lane,
-                   fmt::format("{}, of {} targets", at, targets.size()));
-        return false;
+        return warp_.fail(Errc::branch_index_out_of_range, lane,
+                          fmt::format("{}, of {} targets", at, targets.size()));
     });
     if (!ok) return Flow::fail;
     park(pc_ + 1, stay);
@@ -179,9 +178,8 @@ std::uint32_t Schedule::release(std::uint32_t barrier, const Reductions& reducti
                                          : instruction.kind == Barrier::Kind::and_ ? reductions.and_
                                                                                    : reductions.or_;
             std::byte* const destination = warp_.column(*group.frame, instruction.destination);
-            each_lane(group.mask, [&](unsigned lane) {
+            each_bit(group.mask, [&](unsigned lane) {
                 set_lane_value(destination, width(instruction.destination), lane, result);
-                return true;
             });
         }
         warp_.cta().pass_barrier(warp_, barrier, group.mask);

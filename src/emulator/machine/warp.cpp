@@ -216,20 +216,19 @@ std::string Warp::place(unsigned lane) const {
 }
 
 Error Warp::ending() const {
-    const auto lane =
-        static_cast<unsigned>(std::countr_zero(schedule_.running() != 0 ? schedule_.running() : started_));
+    const auto lane = first_lane(schedule_.running() != 0 ? schedule_.running() : started_);
     return launch_->ending(program_->spans[std::min<std::size_t>(pc(), program_->spans.size() - 1)],
                            place(lane));
 }
 
-Flow Warp::fail(Errc code, unsigned lane, const std::string& detail) {
+Failed Warp::fail(Errc code, unsigned lane, const std::string& detail) {
     return fail({code, program_->spans[pc()], 0,
                  std::make_shared<const std::string>(fmt::format("{}, {}", detail, place(lane)))});
 }
 
-Flow Warp::fail(Error error) {
+Failed Warp::fail(Error error) {
     error_ = std::move(error);
-    return Flow::fail;
+    return {};
 }
 
 }  // namespace ptxgraft::emulator

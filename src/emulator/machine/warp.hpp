@@ -105,8 +105,8 @@ class Warp {
     // --- errors
 
     /// Sets the error, with the span of the running instruction and the thread's place.
-    Flow fail(Errc code, unsigned lane, const std::string& detail);
-    Flow fail(Error error);
+    Failed fail(Errc code, unsigned lane, const std::string& detail);
+    Failed fail(Error error);
     [[nodiscard]] const Error& error() const { return error_; }
     /// For what takes milliseconds, in between: false, after fail(), where the launch has ended.
     [[nodiscard]] bool goes_on() { return work_.pause() || fail_ending() != State::failed; }

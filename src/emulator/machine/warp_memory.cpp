@@ -74,19 +74,17 @@ WarpMemory::Piece WarpMemory::piece(const Access& access, const Operation& opera
     Space space = access.space;
     std::uint64_t window = 0;
     if (space == Space::generic) {
-        const std::uint64_t first = address(access, operation, static_cast<unsigned>(std::countr_zero(mask)));
+        const std::uint64_t first = address(access, operation, first_lane(mask));
         if (region_ == nullptr || !region_->holds(first, 1)) space = emulator::place(first).space;
         if (space != Space::global) window = emulator::window(space);
     } else if (access.has_base && width(warp_.operands(operation)[operation.outputs]) == 8) {
         const Ref base = warp_.operands(operation)[operation.outputs];
-        window = generic_window(
-            access, access.offset + warp_.value(base, static_cast<unsigned>(std::countr_zero(mask))));
+        window = generic_window(access, access.offset + warp_.value(base, first_lane(mask)));
     }
     switch (space) {
         case Space::shared: return shared_piece(warp_.cta(), window);
         case Space::shared_cluster: {
-            const std::uint64_t at =
-                address(access, operation, static_cast<unsigned>(std::countr_zero(mask)));
+            const std::uint64_t at = address(access, operation, first_lane(mask));
             const std::uint64_t first = access.space == Space::generic ? at - window : at;
             Cta* const owner = owner_of(first);
             if (owner == nullptr) return {};
@@ -107,7 +105,7 @@ WarpMemory::Piece WarpMemory::piece(const Access& access, const Operation& opera
                     .space = Space::param};
         default: break;
     }
-    const std::uint64_t first = address(access, operation, static_cast<unsigned>(std::countr_zero(mask)));
+    const std::uint64_t first = address(access, operation, first_lane(mask));
     if (region_ == nullptr || !region_->holds(first, 1)) {
         const Region* found = warp_.launch().memory->find(first);
         if (found == nullptr) return {};
@@ -170,31 +168,27 @@ std::byte* WarpMemory::locate(const Access& access, const Operation& operation, 
 std::byte* WarpMemory::resolve(Space space, std::uint64_t address, unsigned lane, std::uint32_t bytes,
                                Use use) {
     if ((address & (bytes - 1)) != 0) {
-        warp_.fail(Errc::address_misaligned, lane,
-                   fmt::format("{} bytes of {} memory at {:#x}, which is no multiple of {}", bytes,
-                               name(space), address, bytes));
-        return nullptr;
+        return warp_.fail(Errc::address_misaligned, lane,
+                          fmt::format("{} bytes of {} memory at {:#x}, which is no multiple of {}", bytes,
+                                      name(space), address, bytes));
     }
     if (std::byte* found = find(space, address, lane, bytes, use)) return found;
     if (fail_without_owner(space, address, lane)) return nullptr;
     const bool exists = use == Use::write && find(space, address, lane, bytes, Use::read) != nullptr;
-    if (exists)
-        warp_.fail(Errc::memory_read_only, lane, describe(space, address, bytes, use));
-    else
-        warp_.fail(Errc::address_out_of_bounds, lane,
-                   describe(space, address, bytes, use) + surroundings(space, address, bytes));
-    return nullptr;
+    if (exists) return warp_.fail(Errc::memory_read_only, lane, describe(space, address, bytes, use));
+    return warp_.fail(Errc::address_out_of_bounds, lane,
+                      describe(space, address, bytes, use) + surroundings(space, address, bytes));
 }
 
 std::string WarpMemory::describe(Space space, std::uint64_t address, std::uint64_t bytes, Use use) const {
-    const Place where = space == Space::generic ? emulator::place(address) : Place{space, address};
+    const Place where = emulator::place(space, address);
     return fmt::format("{} of {} bytes of {} memory at {:#x}", use == Use::read ? "read" : "write", bytes,
                        name(where.space), where.address);
 }
 
 // Where an address lies that is nowhere in its space.
 std::string WarpMemory::surroundings(Space space, std::uint64_t address, std::uint64_t bytes) const {
-    const Place where = space == Space::generic ? emulator::place(address) : Place{space, address};
+    const Place where = emulator::place(space, address);
     switch (where.space) {
         case Space::shared: return fmt::format("; the block has {} bytes", warp_.cta().shared().size());
         case Space::local: return fmt::format("; the thread has {} bytes", warp_.frame().local_top);
@@ -241,7 +235,7 @@ std::byte* WarpMemory::find(Space space, std::uint64_t address, unsigned lane, s
     if (space == Space::shared_cluster) {
         Cta* const owner = owner_of(address);
         if (owner == nullptr) return nullptr;
-        const std::uint64_t offset = address & ((std::uint64_t{1} << cluster_rank_shift) - 1);
+        const std::uint64_t offset = offset_in_cta(address);
         return inside(offset, bytes, owner->shared().size()) ? owner->shared().data() + offset : nullptr;
     }
     if (space == Space::local) {
@@ -264,7 +258,7 @@ Cta* WarpMemory::owner_of(std::uint64_t address) {
 }
 
 bool WarpMemory::fail_without_owner(Space space, std::uint64_t address, unsigned lane) {
-    const Place in = space == Space::generic ? emulator::place(address) : Place{space, address};
+    const Place in = emulator::place(space, address);
     if (in.space != Space::shared_cluster || owner_of(in.address) != nullptr) return false;
     const std::uint64_t tag = in.address >> cluster_rank_shift, size = warp_.cta().cluster().size();
     if (tag > size)
@@ -315,7 +309,7 @@ bool WarpMemory::extend_local(std::uint32_t bytes, std::uint32_t alignment, std:
 // --- what the checks look at
 
 Place WarpMemory::common_place(Space space, std::uint64_t address) const {
-    Place where = space == Space::generic ? emulator::place(address) : Place{space, address};
+    Place where = emulator::place(space, address);
     if (where.space != Space::shared && where.space != Space::shared_cluster) return where;
     if (where.address >> cluster_rank_shift == 0) where.address += shared_place(warp_.cta().rank());
     where.space = Space::shared;
@@ -327,9 +321,7 @@ std::uint8_t* WarpMemory::written_bytes(Space space, std::uint64_t address, unsi
     const Place where = common_place(space, address);
     if (where.space == Space::shared) {
         Cta* const owner = owner_of(where.address);
-        return owner == nullptr ? nullptr
-                                : owner->shared_written().data() +
-                                      (where.address & ((std::uint64_t{1} << cluster_rank_shift) - 1));
+        return owner == nullptr ? nullptr : owner->shared_written().data() + (offset_in_cta(where.address));
     }
     if (where.space == Space::local)
         return local_written_.data() + std::size_t{lane} * local_stride_ + where.address;

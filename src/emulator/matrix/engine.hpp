@@ -1,5 +1,5 @@
 #pragma once
-/// @file matrix_engine.hpp
+/// @file engine.hpp
 /// What is vectorised of matrix.hpp: multiplicands unpacked into panels, and the products of panels.
 ///
 /// Everything is a product of tiles of m16n8 (or m8n8). The register layout of all types is one: register i
@@ -59,16 +59,18 @@ struct DoubleTile {
     double (*d)[b_width];
 };
 
-/// Integers are unpacked into pairs of 16-bit integers, which one instruction multiplies and adds; .b1 stays
-/// as it is.
+/// How products of a kind of element are computed.
+template <class Element> struct ProductFunctions {
+    void (*unpack_a)(const WordColumns& words, Element* panel);
+    void (*unpack_b)(const WordColumns& words, Element* panel);
+    void (*multiply)(const Tiles<Element>& tiles);
+};
+
 struct EngineFunctions {
-    void (*float_a)(const WordColumns& words, float* panel);
-    void (*float_b)(const WordColumns& words, float* panel);
-    void (*multiply_floats)(const FloatTiles& tiles);
-    void (*integer_a)(const WordColumns& words, std::uint32_t* panel);
-    void (*integer_b)(const WordColumns& words, std::uint32_t* panel);
-    void (*multiply_integers)(const IntegerTiles& tiles);
-    void (*multiply_bits)(const IntegerTiles& tiles);
+    ProductFunctions<float> floats;
+    /// They are unpacked into pairs of 16-bit integers, which one instruction multiplies and adds.
+    ProductFunctions<std::uint32_t> integers;
+    ProductFunctions<std::uint32_t> bits;  ///< .b1, as they stand
     /// false: D has a NaN, and which one is for others to say
     bool (*multiply_doubles)(const DoubleTile& tile);
 };

@@ -150,15 +150,8 @@ void make_finite(void* column, MatrixType type) {
         }
 }
 
-/// A product by the engine: `unpack_a`, `unpack_b` and `multiply` are its functions for the element.
-template <class Element> struct Functions {
-    void (*unpack_a)(const WordColumns&, Element*);
-    void (*unpack_b)(const WordColumns&, Element*);
-    void (*multiply)(const Tiles<Element>&);
-};
-
 template <class Element>
-void multiply_tiles(const Mma& mma, const MmaOperands& operands, const Functions<Element>& functions) {
+void multiply_tiles(const Mma& mma, const MmaOperands& operands, const ProductFunctions<Element>& functions) {
     alignas(64) Element a[panel_rows * a_width];
     alignas(64) Element b[most_tiles * panel_rows * b_width];
     DenseRows dense;
@@ -263,10 +256,8 @@ void multiply(const Mma& mma, const MmaOperands& operands) {
     const EngineFunctions& e = engine();
     if (mma.a == MatrixType::f64) return multiply_doubles(mma, operands);
     if (is_quad_pairs(mma)) return multiply_quad_pairs(mma, operands);
-    if (mma.d != MatrixType::s32)
-        return multiply_tiles<float>(mma, operands, {e.float_a, e.float_b, e.multiply_floats});
-    const auto product = mma.a == MatrixType::b1 ? e.multiply_bits : e.multiply_integers;
-    multiply_tiles<std::uint32_t>(mma, operands, {e.integer_a, e.integer_b, product});
+    if (mma.d != MatrixType::s32) return multiply_tiles(mma, operands, e.floats);
+    multiply_tiles(mma, operands, mma.a == MatrixType::b1 ? e.bits : e.integers);
 }
 
 std::optional<MetadataFault> find_metadata_fault(const Mma& mma, const MmaOperands& operands) {

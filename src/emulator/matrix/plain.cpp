@@ -177,7 +177,9 @@ bool multiply_doubles(const DoubleTile&) { return false; }
 
 }  // namespace
 
-const EngineFunctions plain_engine = {float_a,   float_b,           multiply_floats, integer_a,
-                                      integer_b, multiply_integers, multiply_bits,   multiply_doubles};
+const EngineFunctions plain_engine = {{float_a, float_b, multiply_floats},
+                                      {integer_a, integer_b, multiply_integers},
+                                      {integer_a, integer_b, multiply_bits},
+                                      multiply_doubles};
 
 }  // namespace ptxgraft::emulator

@@ -1,6 +1,12 @@
-/// @file matrix_vector.hpp
-/// The engine over vectors, for matrix_avx2.cpp and matrix_avx512.cpp: each includes it after the macro
-/// PTXGRAFT_MATRIX_TARGET (the attribute that names its instructions) and a struct V of vector operations.
+/// @file vector.hpp
+/// The engine over vectors, for avx2.cpp and avx512.cpp: each includes it after the macros
+/// PTXGRAFT_MATRIX_TARGET (the attribute that names its instructions) and PTXGRAFT_MATRIX_OPERATION, and a
+/// struct Vector of those operations for which C++ has no operator:
+/// - repeat_four: four words again and again; multiply_pairs: 16-bit integers, and adds neighbours
+/// - group<I>: in each four lanes that of lane I
+/// - widen: the low half of each word, a .f16; narrow_number: to .f16, but for NaN
+/// - store_rows: one row of a panel of B, or two that are `stride` apart; Doubles: a row of doubles
+/// - Columns: the words of a register of B in the order of panels
 /// All is inlined into the few functions of the table, and nothing of the standard library is called, so that
 /// no code for newer processors can stand in for code for all.
 
@@ -9,105 +15,109 @@
 namespace ptxgraft::emulator {
 namespace {
 
-constexpr unsigned vectors = 32 / V::lanes;  // of one register
+constexpr unsigned vectors = 32 / Vector::lanes;  // of one register
 
-/// Element j of each word, as .f32.
-template <MatrixType T> PTXGRAFT_MATRIX_INLINE V::Float element(V::Word x, unsigned j) {
-    if constexpr (T == MatrixType::tf32) {
-        return V::as_float(V::and_(x, 0xFFFFE000));
-    } else if constexpr (T == MatrixType::bf16) {
-        return V::as_float(j == 0 ? V::template left<16>(x) : V::and_(x, 0xFFFF0000));
-    } else if constexpr (T == MatrixType::f16) {
-        return V::widen(j == 0 ? x : V::template right<16>(x));
-    } else {
-        const V::Word byte = j == 0   ? V::and_(x, 0xFF)
-                             : j == 1 ? V::and_(V::template right<8>(x), 0xFF)
-                             : j == 2 ? V::and_(V::template right<16>(x), 0xFF)
-                                      : V::template right<24>(x);
-        if constexpr (T == MatrixType::e5m2)
-            return V::widen(V::template left<8>(byte));  // the upper half of a .f16
-        else
-            return e4m3(byte);
-    }
-}
+struct V : Vector {
+    // GCC's and clang's vectors, whose operators are those of their elements; a Word has those of its bits.
+    template <class T> using Of [[gnu::vector_size(4 * lanes)]] = T;
+    using U32 = Of<std::uint32_t>;
 
-template <MatrixType T> PTXGRAFT_MATRIX_INLINE void float_a_of(const WordColumns& words, float* panel) {
-    constexpr unsigned per_word = rows_per_word(T);
-    for (unsigned i = 0; i < words.count; ++i) {
-        const unsigned half = i % words.halves, word = i / words.halves * 4;
-        for (unsigned q = 0; q < vectors; ++q) {
-            const V::Word x = V::load(words.registers[i], q);
-            float* to = panel + word * per_word * a_width + half * 32 + q * V::lanes;
-#pragma GCC unroll 4
-            for (unsigned j = 0; j < per_word; ++j, to += a_width) {
-                V::Float f = element<T>(x, j);
-                if (words.negate) f = V::negate(f);
-                V::store(to, V::template group<0>(f));
-                V::store(to + per_word * a_width, V::template group<1>(f));
-                V::store(to + 2 * per_word * a_width, V::template group<2>(f));
-                V::store(to + 3 * per_word * a_width, V::template group<3>(f));
-            }
-        }
-    }
-}
+    template <class T, class X> PTXGRAFT_MATRIX_OPERATION T as(X x) { return reinterpret_cast<T>(x); }
+    PTXGRAFT_MATRIX_OPERATION Float as_float(Word x) { return as<Float>(x); }
+    PTXGRAFT_MATRIX_OPERATION Word all(std::uint32_t x) { return as<Word>(U32{} + x); }
 
-template <MatrixType T> PTXGRAFT_MATRIX_INLINE void float_b_of(const WordColumns& words, float* panel) {
-    constexpr unsigned per_word = rows_per_word(T);
-    for (unsigned i = 0; i < words.count; ++i) {
-        const V::Columns columns(words.registers[i]);
-#pragma GCC unroll 4
-        for (unsigned q = 0; q < vectors; ++q)
-#pragma GCC unroll 4
-            for (unsigned j = 0; j < per_word; ++j)
-                V::store_rows(panel + ((4 * i + q * (V::lanes / 8)) * per_word + j) * b_width,
-                              per_word * b_width, element<T>(columns.words[q], j));
-    }
-}
-
-/// Pair `j` of each word: of 8-bit elements 0 and 2 (1 and 3), of 4-bit elements j and j + 4.
-template <MatrixType T> PTXGRAFT_MATRIX_INLINE V::Word pair(V::Word x, unsigned j) {
-    constexpr bool nibbles = T == MatrixType::s4 || T == MatrixType::u4, sign = is_signed(T);
-    if constexpr (nibbles) {
-        const V::Word high = j == 0   ? V::template left16<12>(x)
-                             : j == 1 ? V::template left16<8>(x)
-                             : j == 2 ? V::template left16<4>(x)
-                                      : x;
-        return sign ? V::template arithmetic_right16<12>(high) : V::template right16<12>(high);
-    } else {
-        const V::Word high = j == 0 ? V::template left16<8>(x) : x;
-        return sign ? V::template arithmetic_right16<8>(high) : V::template right16<8>(high);
-    }
-}
-
-template <MatrixType T> PTXGRAFT_MATRIX_INLINE V::Word unpacked(V::Word x, unsigned j) {
-    if constexpr (T == MatrixType::b1)
+    // Registers are aligned to 32 bytes, panels to 64.
+    template <class T> PTXGRAFT_MATRIX_OPERATION T load(const void* from, unsigned q = 0) {
+        T x;
+        __builtin_memcpy(&x, static_cast<const T*>(from) + q, sizeof x);
         return x;
-    else
-        return pair<T>(x, j);
+    }
+    template <class T> PTXGRAFT_MATRIX_OPERATION void store(void* to, unsigned q, T x) {
+        __builtin_memcpy(static_cast<T*>(to) + q, &x, sizeof x);
+    }
+    /// Shifts elements of type T.
+    template <class T, unsigned Bits> PTXGRAFT_MATRIX_OPERATION Word left(Word x) {
+        return as<Word>(as<Of<T>>(x) << Bits);
+    }
+    template <class T, unsigned Bits> PTXGRAFT_MATRIX_OPERATION Word right(Word x) {
+        return as<Word>(as<Of<T>>(x) >> Bits);
+    }
+    PTXGRAFT_MATRIX_OPERATION Word add(Word x, Word y) { return as<Word>(as<U32>(x) + as<U32>(y)); }
+    PTXGRAFT_MATRIX_OPERATION Word narrow(Float f) {
+        return as<Word>(f != f ? as<U32>(all(f16_nan)) : as<U32>(narrow_number(f)));
+    }
+    PTXGRAFT_MATRIX_OPERATION Float canonical(Float f) { return f != f ? as_float(all(f32_nan)) : f; }
+    /// A .f16 with the same bits, moved, has an exponent that is 8 less.
+    PTXGRAFT_MATRIX_OPERATION Float e4m3(Word byte) {
+        const Word magnitude = byte & all(0x7F), sign = byte & all(0x80);
+        const Word half = left<std::uint32_t, 7>(magnitude) | left<std::uint32_t, 8>(sign);
+        return as<U32>(magnitude) == 0x7F ? as_float(all(f32_nan)) : widen(half) * 256.0f;
+    }
+};
+
+constexpr bool is_integer(MatrixType type) {
+    return is_signed(type) || type == MatrixType::u8 || type == MatrixType::u4 || type == MatrixType::b1;
 }
 
-template <MatrixType T>
-PTXGRAFT_MATRIX_INLINE void integer_a_of(const WordColumns& words, std::uint32_t* panel) {
-    constexpr unsigned per_word = rows_per_word(T);
+/// Element j of each word, as .f32; of integers pair `j`: of 8-bit elements 0 and 2 (1 and 3), of 4-bit
+/// elements j and j + 4; .b1 as it is.
+template <MatrixType T> PTXGRAFT_MATRIX_INLINE auto element(V::Word x, unsigned j) {
+    using u32 = std::uint32_t;
+    if constexpr (T == MatrixType::b1) {
+        return x;
+    } else if constexpr (is_integer(T)) {
+        using u16 = std::uint16_t;
+        using Shifted = std::conditional_t<is_signed(T), std::int16_t, u16>;
+        constexpr unsigned bits = element_bits(T);
+        const V::Word high = bits == 8 ? (j == 0 ? V::left<u16, 8>(x) : x)
+                             : j == 0  ? V::left<u16, 12>(x)
+                             : j == 1  ? V::left<u16, 8>(x)
+                             : j == 2  ? V::left<u16, 4>(x)
+                                       : x;
+        return V::right<Shifted, 16 - bits>(high);
+    } else if constexpr (T == MatrixType::tf32) {
+        return V::as_float(x & V::all(0xFFFFE000));
+    } else if constexpr (T == MatrixType::bf16) {
+        return V::as_float(j == 0 ? V::left<u32, 16>(x) : x & V::all(0xFFFF0000));
+    } else if constexpr (T == MatrixType::f16) {
+        return V::widen(j == 0 ? x : V::right<u32, 16>(x));
+    } else {
+        const V::Word byte = j == 0   ? x & V::all(0xFF)
+                             : j == 1 ? V::right<u32, 8>(x) & V::all(0xFF)
+                             : j == 2 ? V::right<u32, 16>(x) & V::all(0xFF)
+                                      : V::right<u32, 24>(x);
+        if constexpr (T == MatrixType::e5m2)
+            return V::widen(V::left<u32, 8>(byte));  // the upper half of a .f16
+        else
+            return V::e4m3(byte);
+    }
+}
+
+template <MatrixType T, class Element>
+PTXGRAFT_MATRIX_INLINE void unpack_a(const WordColumns& words, Element* panel) {
+    constexpr unsigned per_word = rows_per_word(T), row = per_word * a_width;
     for (unsigned i = 0; i < words.count; ++i) {
         const unsigned half = i % words.halves, word = i / words.halves * 4;
         for (unsigned q = 0; q < vectors; ++q) {
-            const V::Word x = V::load(words.registers[i], q);
-            std::uint32_t* to = panel + word * per_word * a_width + half * 32 + q * V::lanes;
+            const auto x = V::load<V::Word>(words.registers[i], q);
+            Element* to = panel + word * per_word * a_width + half * 32 + q * V::lanes;
 #pragma GCC unroll 4
             for (unsigned j = 0; j < per_word; ++j, to += a_width) {
-                const V::Word y = unpacked<T>(x, j);
-                V::store(to, V::template group<0>(y));
-                V::store(to + per_word * a_width, V::template group<1>(y));
-                V::store(to + 2 * per_word * a_width, V::template group<2>(y));
-                V::store(to + 3 * per_word * a_width, V::template group<3>(y));
+                auto f = element<T>(x, j);
+                if constexpr (!is_integer(T))
+                    if (words.negate) f = -f;
+                const auto bits = V::as<V::Word>(f);
+                V::store(to, 0, V::group<0>(bits));
+                V::store(to + row, 0, V::group<1>(bits));
+                V::store(to + 2 * row, 0, V::group<2>(bits));
+                V::store(to + 3 * row, 0, V::group<3>(bits));
             }
         }
     }
 }
 
-template <MatrixType T>
-PTXGRAFT_MATRIX_INLINE void integer_b_of(const WordColumns& words, std::uint32_t* panel) {
+template <MatrixType T, class Element>
+PTXGRAFT_MATRIX_INLINE void unpack_b(const WordColumns& words, Element* panel) {
     constexpr unsigned per_word = rows_per_word(T);
     for (unsigned i = 0; i < words.count; ++i) {
         const V::Columns columns(words.registers[i]);
@@ -116,55 +126,44 @@ PTXGRAFT_MATRIX_INLINE void integer_b_of(const WordColumns& words, std::uint32_t
 #pragma GCC unroll 4
             for (unsigned j = 0; j < per_word; ++j)
                 V::store_rows(panel + ((4 * i + q * (V::lanes / 8)) * per_word + j) * b_width,
-                              per_word * b_width, unpacked<T>(columns.words[q], j));
+                              per_word * b_width, V::as<V::Word>(element<T>(columns.words[q], j)));
     }
 }
 
+/// Of the words' type, which is one of these, or the last one.
+template <MatrixType T, MatrixType... Others, class Element>
+PTXGRAFT_MATRIX_INLINE void unpack_a_of(const WordColumns& words, Element* panel) {
+    if (sizeof...(Others) == 0 || words.type == T) return unpack_a<T>(words, panel);
+    if constexpr (sizeof...(Others) != 0) unpack_a_of<Others...>(words, panel);
+}
+template <MatrixType T, MatrixType... Others, class Element>
+PTXGRAFT_MATRIX_INLINE void unpack_b_of(const WordColumns& words, Element* panel) {
+    if (sizeof...(Others) == 0 || words.type == T) return unpack_b<T>(words, panel);
+    if constexpr (sizeof...(Others) != 0) unpack_b_of<Others...>(words, panel);
+}
+
+using enum syntax::Type;
 PTXGRAFT_MATRIX_TARGET void float_a(const WordColumns& words, float* panel) {
-    switch (words.type) {
-        case MatrixType::f16: return float_a_of<MatrixType::f16>(words, panel);
-        case MatrixType::bf16: return float_a_of<MatrixType::bf16>(words, panel);
-        case MatrixType::e4m3: return float_a_of<MatrixType::e4m3>(words, panel);
-        case MatrixType::e5m2: return float_a_of<MatrixType::e5m2>(words, panel);
-        default: return float_a_of<MatrixType::tf32>(words, panel);
-    }
+    unpack_a_of<f16, bf16, e4m3, e5m2, tf32>(words, panel);
 }
 PTXGRAFT_MATRIX_TARGET void float_b(const WordColumns& words, float* panel) {
-    switch (words.type) {
-        case MatrixType::f16: return float_b_of<MatrixType::f16>(words, panel);
-        case MatrixType::bf16: return float_b_of<MatrixType::bf16>(words, panel);
-        case MatrixType::e4m3: return float_b_of<MatrixType::e4m3>(words, panel);
-        case MatrixType::e5m2: return float_b_of<MatrixType::e5m2>(words, panel);
-        default: return float_b_of<MatrixType::tf32>(words, panel);
-    }
+    unpack_b_of<f16, bf16, e4m3, e5m2, tf32>(words, panel);
 }
 PTXGRAFT_MATRIX_TARGET void integer_a(const WordColumns& words, std::uint32_t* panel) {
-    switch (words.type) {
-        case MatrixType::s8: return integer_a_of<MatrixType::s8>(words, panel);
-        case MatrixType::u8: return integer_a_of<MatrixType::u8>(words, panel);
-        case MatrixType::s4: return integer_a_of<MatrixType::s4>(words, panel);
-        case MatrixType::u4: return integer_a_of<MatrixType::u4>(words, panel);
-        default: return integer_a_of<MatrixType::b1>(words, panel);
-    }
+    unpack_a_of<s8, u8, s4, u4, b1>(words, panel);
 }
 PTXGRAFT_MATRIX_TARGET void integer_b(const WordColumns& words, std::uint32_t* panel) {
-    switch (words.type) {
-        case MatrixType::s8: return integer_b_of<MatrixType::s8>(words, panel);
-        case MatrixType::u8: return integer_b_of<MatrixType::u8>(words, panel);
-        case MatrixType::s4: return integer_b_of<MatrixType::s4>(words, panel);
-        case MatrixType::u4: return integer_b_of<MatrixType::u4>(words, panel);
-        default: return integer_b_of<MatrixType::b1>(words, panel);
-    }
+    unpack_b_of<s8, u8, s4, u4, b1>(words, panel);
 }
 
 /// Columns 2t (b = 0) or 2t + 1 of a half of a tile of C.
 PTXGRAFT_MATRIX_INLINE V::Float accumulator(const FloatTiles& tiles, unsigned tile, unsigned half, unsigned b,
                                             unsigned q) {
-    if (tiles.c == nullptr) return V::zero();
+    if (tiles.c == nullptr) return V::Float{};
     const unsigned pair = tile * tiles.halves + half;
-    if (tiles.c_type == MatrixType::f32) return V::as_float(V::load(tiles.c[2 * pair + b], q));
-    const V::Word x = V::load(tiles.c[pair], q);
-    return V::widen(b == 0 ? x : V::template right<16>(x));
+    if (tiles.c_type == MatrixType::f32) return V::load<V::Float>(tiles.c[2 * pair + b], q);
+    const auto x = V::load<V::Word>(tiles.c[pair], q);
+    return V::widen(b == 0 ? x : V::right<std::uint32_t, 16>(x));
 }
 
 PTXGRAFT_MATRIX_INLINE void finish(const FloatTiles& tiles, unsigned tile, unsigned half, unsigned q,
@@ -174,7 +173,7 @@ PTXGRAFT_MATRIX_INLINE void finish(const FloatTiles& tiles, unsigned tile, unsig
         V::store(tiles.d[2 * pair], q, V::canonical(even));
         V::store(tiles.d[2 * pair + 1], q, V::canonical(odd));
     } else {
-        V::store(tiles.d[pair], q, V::or_(V::narrow(even), V::template left<16>(V::narrow(odd))));
+        V::store(tiles.d[pair], q, V::narrow(even) | V::left<std::uint32_t, 16>(V::narrow(odd)));
     }
 }
 
@@ -199,12 +198,12 @@ PTXGRAFT_MATRIX_INLINE void float_block(const FloatTiles& tiles, unsigned tile, 
 #pragma GCC unroll 2
         for (unsigned h = 0; h < H; ++h)
 #pragma GCC unroll 4
-            for (unsigned q = 0; q < vectors; ++q) column[h][q] = V::load(a + h * 32 + q * V::lanes);
+            for (unsigned q = 0; q < vectors; ++q) column[h][q] = V::load<V::Float>(a + h * 32, q);
 #pragma GCC unroll 2
         for (unsigned t = 0; t < T; ++t)
 #pragma GCC unroll 2
             for (unsigned b = 0; b < 2; ++b) {
-                const V::Float four = V::repeat_four(b_row + t * panel_rows * b_width + b * 4);
+                const V::Float four = V::as_float(V::repeat_four(b_row + t * panel_rows * b_width + b * 4));
 #pragma GCC unroll 2
                 for (unsigned h = 0; h < H; ++h)
 #pragma GCC unroll 4
@@ -238,13 +237,14 @@ PTXGRAFT_MATRIX_TARGET void float_blocks(const FloatTiles& tiles, unsigned tile,
 /// Adds C, wrapping or clamping.
 PTXGRAFT_MATRIX_INLINE V::Word with_c(const IntegerTiles& tiles, V::Word sum, unsigned i, unsigned q) {
     if (tiles.c == nullptr) return sum;
-    const V::Word c = V::load(tiles.c[i], q), total = V::add(sum, c);
+    using s32 = std::int32_t;
+    const auto c = V::load<V::Word>(tiles.c[i], q);
+    const V::Word total = V::add(sum, c);
     if (!tiles.satfinite) return total;
     // Overflow: both signs equal, and unlike that of the total.
-    const V::Word overflow =
-        V::template arithmetic_right<31>(V::and_not(V::xor_(sum, c), V::xor_(sum, total)));
-    const V::Word limit = V::xor_(V::template arithmetic_right<31>(c), 0x7FFFFFFF);
-    return V::or_(V::and_not(overflow, total), V::and_(overflow, limit));
+    const V::Word overflow = V::right<s32, 31>(~(sum ^ c) & (sum ^ total));
+    const V::Word limit = V::right<s32, 31>(c) ^ V::all(0x7FFFFFFF);
+    return (~overflow & total) | (overflow & limit);
 }
 
 PTXGRAFT_MATRIX_TARGET void multiply_integers(const IntegerTiles& tiles) {
@@ -252,14 +252,14 @@ PTXGRAFT_MATRIX_TARGET void multiply_integers(const IntegerTiles& tiles) {
         for (unsigned half = 0; half < tiles.halves; ++half) {
             V::Word sums[2][vectors];
 #pragma GCC unroll 4
-            for (unsigned q = 0; q < vectors; ++q) sums[0][q] = sums[1][q] = V::no_words();
+            for (unsigned q = 0; q < vectors; ++q) sums[0][q] = sums[1][q] = V::Word{};
             const std::uint32_t* a = tiles.a + half * 32;
             const std::uint32_t* b_row = tiles.b + tile * panel_rows * b_width;
             for (unsigned k = 0; k < tiles.depth; ++k, a += a_width, b_row += b_width) {
                 const V::Word even = V::repeat_four(b_row), odd = V::repeat_four(b_row + 4);
 #pragma GCC unroll 4
                 for (unsigned q = 0; q < vectors; ++q) {
-                    const V::Word column = V::load(a + q * V::lanes);
+                    const auto column = V::load<V::Word>(a, q);
                     sums[0][q] = V::add(sums[0][q], V::multiply_pairs(column, even));
                     sums[1][q] = V::add(sums[1][q], V::multiply_pairs(column, odd));
                 }
@@ -316,7 +316,7 @@ PTXGRAFT_MATRIX_TARGET bool multiply_doubles(const DoubleTile& tile) {
 #pragma GCC unroll 8
         for (unsigned r = 0; r < together; ++r) {
             is_number &= !V::has_nan(sums[r]);
-            V::store(tile.d[row + r], sums[r]);
+            V::store_doubles(tile.d[row + r], sums[r]);
         }
     }
     return is_number;

@@ -159,15 +159,9 @@ std::optional<WgmmaFault> find_b_fault(const Wgmma& wgmma, const Descriptor& b, 
     return reader.find_fault(0, wgmma.n / 8u, b_chunks(wgmma));
 }
 
-template <class Element> struct Functions {
-    void (*unpack_a)(const WordColumns&, Element*);
-    void (*unpack_b)(const WordColumns&, Element*);
-    void (*multiply)(const Tiles<Element>&);
-};
-
 template <class Element>
 void multiply_tiles(const Wgmma& wgmma, const WgmmaOperands& operands, const void* const* a_registers,
-                    Reader& b_reader, const Functions<Element>& functions) {
+                    Reader& b_reader, const ProductFunctions<Element>& functions) {
     alignas(64) Element a[panel_rows * a_width];
     alignas(64) Element b[most_tiles * panel_rows * b_width];
     DenseRows dense;
@@ -264,12 +258,10 @@ std::optional<WgmmaFault> multiply(const Wgmma& wgmma, const WgmmaOperands& oper
     }
     if (auto fault = find_b_fault(wgmma, multiplicands.b, b, shared.size)) return fault;
     const EngineFunctions& e = engine();
-    if (wgmma.d == MatrixType::s32) {
-        const auto product = wgmma.a == MatrixType::b1 ? e.multiply_bits : e.multiply_integers;
-        multiply_tiles<std::uint32_t>(wgmma, operands, a_registers, b, {e.integer_a, e.integer_b, product});
-    } else {
-        multiply_tiles<float>(wgmma, operands, a_registers, b, {e.float_a, e.float_b, e.multiply_floats});
-    }
+    if (wgmma.d == MatrixType::s32)
+        multiply_tiles(wgmma, operands, a_registers, b, wgmma.a == MatrixType::b1 ? e.bits : e.integers);
+    else
+        multiply_tiles(wgmma, operands, a_registers, b, e.floats);
     return std::nullopt;
 }
 

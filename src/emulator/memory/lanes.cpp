@@ -60,7 +60,7 @@ inline void gather_of(std::byte* to, const std::byte* from, const Located& locat
     if (mask == ~0u) {
         for (unsigned lane = 0; lane < 32; ++lane) one(lane);
     } else {
-        for (; mask != 0; mask &= mask - 1) one(static_cast<unsigned>(std::countr_zero(mask)));
+        for (; mask != 0; mask &= mask - 1) one(first_lane(mask));
     }
 }
 

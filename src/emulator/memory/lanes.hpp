@@ -3,9 +3,11 @@
 /// Vector operations on lane registers other than arithmetic: blends, gathers, scatters and the offsets of
 /// the lanes of an access. They are compiled for each kind of processor.
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -14,6 +16,22 @@
 #include "arithmetic/arithmetic.hpp"
 
 namespace ptxgraft::emulator {
+
+[[nodiscard]] inline unsigned first_lane(std::uint32_t mask) {
+    return static_cast<unsigned>(std::countr_zero(mask));
+}
+
+/// Calls `f(i)` for every bit i of a mask (of lanes, of words of a line), in order. Where `f` returns a bool:
+/// until that is false; true when it never was.
+template <class F> auto each_bit(std::uint32_t mask, F&& f) {
+    if constexpr (std::is_void_v<decltype(f(0u))>) {
+        for (; mask != 0; mask &= mask - 1) f(first_lane(mask));
+    } else {
+        for (; mask != 0; mask &= mask - 1)
+            if (!f(first_lane(mask))) return false;
+        return true;
+    }
+}
 
 /// The lanes whose predicate is set.
 inline std::uint32_t predicate_mask(const std::byte* predicate) {

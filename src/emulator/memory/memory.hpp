@@ -3,6 +3,7 @@
 /// Global memory: allocations with device addresses, found by binary search, and with definedness bits where
 /// they are tracked; and the windows of the generic address space.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -35,6 +36,10 @@ inline constexpr unsigned cluster_rank_shift = 24;
 [[nodiscard]] constexpr std::uint64_t shared_place(std::uint32_t rank) {
     return (std::uint64_t{rank} + 1) << cluster_rank_shift;
 }
+/// A shared address in the cluster, in its CTA.
+[[nodiscard]] constexpr std::uint64_t offset_in_cta(std::uint64_t shared_address) {
+    return shared_address & ((std::uint64_t{1} << cluster_rank_shift) - 1);
+}
 inline constexpr std::uint64_t function_stride = 16;  // bytes between the addresses of two functions
 
 /// The first generic address of a space's window; 0 for a space whose addresses are generic addresses
@@ -46,9 +51,24 @@ struct Place {
     std::uint64_t address;
 };
 [[nodiscard]] Place place(std::uint64_t generic);
+/// The same of an address of any space.
+[[nodiscard]] inline Place place(Space space, std::uint64_t address) {
+    return space == Space::generic ? place(address) : Place{space, address};
+}
 
 /// The definedness bits of a byte that is wholly defined.
 inline constexpr std::uint8_t all_bits = 0xFF;
+/// The first byte of some that is not wholly defined, by their definedness bits; their end, where all are.
+template <class Bits> [[nodiscard]] Bits* find_undefined(Bits* bits, std::size_t bytes) {
+    return std::find_if(bits, bits + bytes, [](std::uint8_t of) { return of != all_bits; });
+}
+/// Whether all are. Null: no definedness bits are kept. Without branches: most are defined to the end.
+[[nodiscard]] inline bool are_defined(const std::uint8_t* bits, std::size_t bytes) {
+    if (bits == nullptr) return true;
+    std::uint8_t all = all_bits;
+    for (std::size_t i = 0; i < bytes; ++i) all &= bits[i];
+    return all == all_bits;
+}
 
 /// An allocation of global memory.
 struct Region {

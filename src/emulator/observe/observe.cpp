@@ -87,11 +87,10 @@ class Accesses {
              std::uint32_t mask) {
         ObservedAccess& one = accesses_[count_++];
         one = {.kind = kind, .bytes = bytes, .lanes = mask};
-        each_lane(mask, [&](unsigned lane) {
+        each_bit(mask, [&](unsigned lane) {
             one.addresses[lane] = warp.memory().address(access, operation, lane);
-            return true;
         });
-        const std::uint64_t first = one.addresses[static_cast<unsigned>(std::countr_zero(mask))];
+        const std::uint64_t first = one.addresses[first_lane(mask)];
         one.space = observed(access.space == Space::generic ? place(first).space : access.space);
     }
     // Of cp.async: what it reads.
@@ -99,10 +98,9 @@ class Accesses {
         ObservedAccess& one = accesses_[count_++];
         one = {.kind = Kind::load, .space = ObservedAccess::Space::global, .bytes = access.bytes};
         const Ref* const refs = warp.operands(operation) + (access.has_base ? 1 : 0);
-        each_lane(mask, [&](unsigned lane) {
+        each_bit(mask, [&](unsigned lane) {
             one.addresses[lane] = warp.value(refs[0], lane);
             if (warp.value(refs[1], lane) != 0) one.lanes |= 1u << lane;
-            return true;
         });
         if (one.lanes == 0) --count_;
     }

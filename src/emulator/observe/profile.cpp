@@ -119,10 +119,6 @@ class Banks {
     std::array<std::uint32_t, banks> counts_ = {};
 };
 
-}  // namespace
-
-namespace {
-
 // What is copied in bulk: lines of all banks.
 AccessCost lines_of(const ObservedAccess& access) {
     constexpr std::uint64_t line_bytes = banks * word_bytes;
@@ -243,14 +239,11 @@ std::vector<ProfileLine> EmulatorProfile::lines() const {
             continue;
         }
         ProfileLine& line = all.back();
-        line.warps += entry.counts.warps;
-        line.lanes += entry.counts.lanes;
-        line.wavefronts += entry.counts.wavefronts;
-        line.ideal_wavefronts += entry.counts.ideal_wavefronts;
-        line.sectors += entry.counts.sectors;
-        line.ideal_sectors += entry.counts.ideal_sectors;
-        line.shared_bytes += entry.counts.shared_bytes;
-        line.global_bytes += entry.counts.global_bytes;
+        for (const auto count :
+             {&ProfileLine::warps, &ProfileLine::lanes, &ProfileLine::wavefronts,
+              &ProfileLine::ideal_wavefronts, &ProfileLine::sectors, &ProfileLine::ideal_sectors,
+              &ProfileLine::shared_bytes, &ProfileLine::global_bytes})
+            line.*count += entry.counts.*count;
     }
     return all;
 }

@@ -3,12 +3,10 @@
 
 #include <algorithm>
 
+#include "emulator/memory/lanes.hpp"
+
 namespace ptxgraft::emulator {
 namespace {
-
-template <class F> void for_each(std::uint32_t lanes, F&& f) {
-    for (; lanes != 0; lanes &= lanes - 1) f(static_cast<unsigned>(std::countr_zero(lanes)));
-}
 
 // Compilers make a loop of vector instructions of it.
 void join_times(WarpTime* to, const WarpTime* from, std::size_t count) {
@@ -30,13 +28,13 @@ void VectorClock::raise(unsigned agent, std::uint32_t lanes, WarpTime time) {
     if (lanes == ~0u) return raise(agent, time);
     if (time <= all_[agent]) return;
     LaneTimes& times = lanes_of(agent);
-    for_each(lanes, [&](unsigned lane) { times[lane] = std::max(times[lane], time); });
+    each_bit(lanes, [&](unsigned lane) { times[lane] = std::max(times[lane], time); });
 }
 
 void VectorClock::raise(unsigned agent, std::uint32_t lanes, const LaneTimes& from) {
     if (lanes == ~0u) raise(agent, *std::ranges::min_element(from));
     LaneTimes* times = nullptr;
-    for_each(lanes, [&](unsigned lane) {
+    each_bit(lanes, [&](unsigned lane) {
         if (from[lane] <= all_[agent]) return;
         if (times == nullptr) times = &lanes_of(agent);
         (*times)[lane] = std::max((*times)[lane], from[lane]);
@@ -89,7 +87,7 @@ bool Order::is_known_to_all(unsigned agent, WarpTime time, bool is_read) const {
 }
 
 void Order::forget_lanes(Warp& warp) {
-    for_each(warp.with_clock, [&](unsigned lane) { warp.lanes[lane].reset(); });
+    each_bit(warp.with_clock, [&](unsigned lane) { warp.lanes[lane].reset(); });
     warp.with_clock = warp.untold = 0;
 }
 
@@ -103,9 +101,9 @@ Clock& Order::lane_clock(Warp& warp, unsigned lane) {
 void Order::release(unsigned index, std::uint32_t lanes, bool all, Clock& into) {
     Warp& warp = warps_[index];
     into.join(warp.common);
-    for_each(lanes & warp.with_clock, [&](unsigned lane) { into.join(*warp.lanes[lane]); });
+    each_bit(lanes & warp.with_clock, [&](unsigned lane) { into.join(*warp.lanes[lane]); });
     if (warp.met != nullptr)
-        for_each(lanes, [&](unsigned lane) { into.reads.raise(index, ~0u, (*warp.met)[lane]); });
+        each_bit(lanes, [&](unsigned lane) { into.reads.raise(index, ~0u, (*warp.met)[lane]); });
     into.accesses.raise(index, all ? ~0u : lanes, close(index));
     if (warp.has_copied) release_copies(index, all ? ~0u : lanes, into);
 }
@@ -117,13 +115,13 @@ void Order::release_copies(unsigned index, std::uint32_t lanes, Clock& into) con
 void Order::acquire(unsigned index, std::uint32_t lanes, bool all, const Clock& from) {
     Warp& warp = warps_[index];
     if (all) return change(warp).join(from);
-    for_each(lanes, [&](unsigned lane) { lane_clock(warp, lane).join(from); });
+    each_bit(lanes, [&](unsigned lane) { lane_clock(warp, lane).join(from); });
 }
 
 void Order::acquire(unsigned index, std::uint32_t lanes, bool all, const Published& from) {
     Warp& warp = warps_[index];
     if (all) return from.join_into(change(warp));
-    for_each(lanes, [&](unsigned lane) { from.join_into(lane_clock(warp, lane)); });
+    each_bit(lanes, [&](unsigned lane) { from.join_into(lane_clock(warp, lane)); });
 }
 
 void Order::acquire_own(unsigned index, const Clock& from) {
@@ -136,7 +134,7 @@ void Order::learn(unsigned index, std::uint32_t lanes, bool all, unsigned agent,
                   WarpTime time) {
     Warp& warp = warps_[index];
     if (all) return change(warp).accesses.raise(agent, agents_lanes, time);
-    for_each(lanes, [&](unsigned lane) { lane_clock(warp, lane).accesses.raise(agent, agents_lanes, time); });
+    each_bit(lanes, [&](unsigned lane) { lane_clock(warp, lane).accesses.raise(agent, agents_lanes, time); });
 }
 
 void Order::learn_copies(unsigned index, unsigned lane, WarpTime time) {
@@ -150,7 +148,7 @@ void Order::synchronise(unsigned index, std::uint32_t lanes, bool all) {
     const WarpTime now = close(index);
     if (all) {
         Clock& common = change(warp);
-        for_each(warp.with_clock, [&](unsigned lane) { common.join(*warp.lanes[lane]); });
+        each_bit(warp.with_clock, [&](unsigned lane) { common.join(*warp.lanes[lane]); });
         forget_lanes(warp);
         warp.met.reset();
         common.accesses.raise(index, now);
@@ -159,10 +157,10 @@ void Order::synchronise(unsigned index, std::uint32_t lanes, bool all) {
     }
     if (warp.met != nullptr) meet_in_part(warp, lanes, now);
     Clock together(warps_.size());
-    for_each(lanes & warp.with_clock, [&](unsigned lane) { together.join(*warp.lanes[lane]); });
+    each_bit(lanes & warp.with_clock, [&](unsigned lane) { together.join(*warp.lanes[lane]); });
     together.accesses.raise(index, lanes, now);
     if (warp.has_copied) release_copies(index, lanes, together);
-    for_each(lanes, [&](unsigned lane) { lane_clock(warp, lane).join(together); });
+    each_bit(lanes, [&](unsigned lane) { lane_clock(warp, lane).join(together); });
 }
 
 void Order::meet(unsigned index, std::uint32_t lanes, bool all) {
@@ -177,7 +175,7 @@ void Order::meet(unsigned index, std::uint32_t lanes, bool all) {
     }
     if ((lanes & warp.untold) == 0) return;
     Clock together(warps_.size());
-    for_each(lanes & warp.with_clock, [&](unsigned lane) { together.join(*warp.lanes[lane]); });
+    each_bit(lanes & warp.with_clock, [&](unsigned lane) { together.join(*warp.lanes[lane]); });
     together.accesses.forget(index);
     together.reads.forget(index);
     acquire(index, lanes, all, together);
@@ -188,10 +186,10 @@ void Order::meet(unsigned index, std::uint32_t lanes, bool all) {
 // themselves have.
 void Order::meet_in_part(Warp& warp, std::uint32_t lanes, WarpTime now) {
     LaneTimes together = {};
-    for_each(lanes,
+    each_bit(lanes,
              [&](unsigned lane) { join_times(together.data(), (*warp.met)[lane].data(), together.size()); });
-    for_each(lanes, [&](unsigned lane) { together[lane] = now; });
-    for_each(lanes, [&](unsigned lane) { (*warp.met)[lane] = together; });
+    each_bit(lanes, [&](unsigned lane) { together[lane] = now; });
+    each_bit(lanes, [&](unsigned lane) { (*warp.met)[lane] = together; });
 }
 
 Published Order::publish(unsigned index, unsigned lane, WarpTime time) {

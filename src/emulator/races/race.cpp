@@ -10,10 +10,6 @@ namespace {
 // Where the lanes of an access lie farther apart, most have a line of their own, and each is noted by itself.
 constexpr std::uint64_t most_pattern_lines = 64;
 
-template <class F> void for_each(std::uint32_t lanes, F&& f) {
-    for (; lanes != 0; lanes &= lanes - 1) f(static_cast<unsigned>(std::countr_zero(lanes)));
-}
-
 }  // namespace
 
 RaceShadow::RaceShadow(Order& order, RaceStorage& storage, ShadowMemory& memory, unsigned warps_of_cta,
@@ -92,18 +88,18 @@ void RaceShadow::note_lanes(const LaneAccesses& accesses, std::uint32_t mask, co
     if (mask == ~0u && accesses.bytes == word_bytes && ShadowMemory::are_near(first, last))
         return note_near_words(accesses, by);
     if (accesses.bytes != word_bytes || std::has_single_bit(mask))
-        return for_each(mask, [&](unsigned lane) {
+        return each_bit(mask, [&](unsigned lane) {
             note_bytes(accesses.begin + accesses.offsets[lane], accesses.bytes, by, lane);
         });
     std::array<LinePlace, 32> places;
-    for_each(mask, [&](unsigned lane) {
+    each_bit(mask, [&](unsigned lane) {
         const std::uint64_t address = accesses.begin + accesses.offsets[lane];
         places[lane] = memory_->line(address >> line_shift);
         if (places[lane].chunk->cells != nullptr)
             __builtin_prefetch(places[lane].cells() + address / word_bytes % line_words, 1);
         if (places[lane].has_records()) __builtin_prefetch(&places[lane].line());
     });
-    for_each(mask, [&](unsigned lane) {
+    each_bit(mask, [&](unsigned lane) {
         const std::uint64_t address = accesses.begin + accesses.offsets[lane];
         // What is forgotten for want of memory may be the chunk of a lane behind: its line is looked for anew
         // then.
@@ -141,7 +137,7 @@ bool RaceShadow::note_pattern(const LaneAccesses& accesses, std::uint32_t mask, 
     std::uint64_t least = accesses.least, most = accesses.most;
     if (mask != ~0u) {
         least = ~0u, most = 0;
-        for_each(mask, [&](unsigned lane) {
+        each_bit(mask, [&](unsigned lane) {
             least = std::min<std::uint64_t>(least, accesses.offsets[lane]);
             most = std::max<std::uint64_t>(most, accesses.offsets[lane]);
         });

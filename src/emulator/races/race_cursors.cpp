@@ -13,10 +13,6 @@ namespace {
 constexpr unsigned many_misses = 3, skipped_accesses = 512;
 constexpr int many_moved = 16;
 
-template <class F> void for_each(std::uint32_t lanes, F&& f) {
-    for (; lanes != 0; lanes &= lanes - 1) f(static_cast<unsigned>(std::countr_zero(lanes)));
-}
-
 }  // namespace
 
 LaneCursors::Way* LaneCursors::find(AccessId id) {
@@ -77,7 +73,7 @@ bool RaceShadow::note_cursors(const LaneAccesses& accesses, const Observer& by) 
     const std::uint32_t word = word_mask(0, accesses.bytes / word_bytes);
     const std::uint32_t moved =
         lane_functions_->walk(way->words.data(), cursors->lines.data(), accesses.offsets, shift, word);
-    for_each(moved, [&](unsigned lane) {
+    each_bit(moved, [&](unsigned lane) {
         leave(*cursors, index, lane);
         const std::uint32_t at = accesses.offsets[lane] + shift;
         enter(*cursors, index, lane, at, accesses.bytes, by);

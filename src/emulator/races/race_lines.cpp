@@ -45,10 +45,6 @@ bool is_dominated_kind(const AccessInfo& before, const AccessInfo& now) {
     return may_be && (!before.is_narrow() || now.is_narrow());
 }
 
-template <class F> void for_each(std::uint32_t bits, F&& f) {
-    for (; bits != 0; bits &= bits - 1) f(static_cast<unsigned>(std::countr_zero(bits)));
-}
-
 }  // namespace
 
 // Until `f(record)` is true.
@@ -136,7 +132,7 @@ void RaceShadow::note_within(const Touch& touch, const Observer& by) {
     for (unsigned byte = 0; byte < line_bytes; byte += unit) {
         const std::uint32_t lanes = map.at(byte);
         const auto first = static_cast<unsigned>(std::countr_zero(lanes | 1u << 31));
-        for_each(lanes & (lanes - 1), [&](unsigned lane) {
+        each_bit(lanes & (lanes - 1), [&](unsigned lane) {
             add_race({epoch(by.info.agent(), first, by.info.time), by.info.pc, by.info.kind(), lane,
                       (touch.number << line_shift) + byte, unit});
         });
@@ -186,7 +182,7 @@ inline bool RaceShadow::check_record(const Record& before, std::uint32_t words, 
 
 bool RaceShadow::check_cells(const LinePlace& place, const Observer& by, const Touch& touch) {
     bool ordered = true;
-    for_each(touch.words, [&](unsigned word) {
+    each_bit(touch.words, [&](unsigned word) {
         const ShadowCell& cell = place.cells()[word];
         if (!memory_->is_live(cell)) return;
         const AccessInfo& info = memory_->info(cell.id);
@@ -246,12 +242,11 @@ bool RaceShadow::find_races(const Record& before, std::uint32_t words, const Obs
     const unsigned unit = is_by_bytes(before) || is_by_bytes(touch.record) ? 1 : word_bytes;
     const AccessInfo& info = memory_->info(before.id);
     bool none = true;
-    for_each(words, [&](unsigned word) {
+    each_bit(words, [&](unsigned word) {
         for (unsigned byte = word * word_bytes; byte < (word + 1) * word_bytes; byte += unit) {
             const std::uint32_t lanes_before = lanes_at(before, byte), lanes = lanes_at(touch.record, byte);
             if (lanes_before == 0 || lanes == 0) continue;
-            const std::uint32_t pc =
-                pc_of(before, byte, static_cast<unsigned>(std::countr_zero(lanes_before)));
+            const std::uint32_t pc = pc_of(before, byte, first_lane(lanes_before));
             none &=
                 find_races_at((touch.number << line_shift) + byte, unit, lanes_before, lanes, info, pc, by);
         }
@@ -263,11 +258,10 @@ bool RaceShadow::find_races_at(std::uint64_t address, unsigned bytes, std::uint3
                                std::uint32_t lanes, const AccessInfo& before, std::uint32_t pc,
                                const Observer& by) {
     bool none = true;
-    for_each(lanes, [&](unsigned lane) {
+    each_bit(lanes, [&](unsigned lane) {
         const unsigned knowing = by.lane == any_lane ? lane : by.lane;
         for (std::uint32_t rest = lanes_before; rest != 0; rest &= rest - 1) {
-            const Epoch of =
-                epoch(before.agent(), static_cast<unsigned>(std::countr_zero(rest)), before.time);
+            const Epoch of = epoch(before.agent(), first_lane(rest), before.time);
             if (order_->knows(by.agent, knowing, of, is_read(before.kind()))) continue;
             add_race({of, pc, before.kind(), knowing, address, bytes});
             none = false;
@@ -318,7 +312,7 @@ std::optional<Race> RaceShadow::unknown_write(std::uint64_t begin, std::uint64_t
         });
         if (is_in_records) return unknown;
         for (std::uint32_t rest = place.has_cells() ? words : 0; rest != 0; rest &= rest - 1) {
-            const auto word = static_cast<unsigned>(std::countr_zero(rest));
+            const auto word = first_lane(rest);
             const ShadowCell& cell = place.cells()[word];
             if (!memory_->is_live(cell) || !is_written(memory_->info(cell.id))) continue;
             const AccessInfo& info = memory_->info(cell.id);
@@ -337,7 +331,7 @@ std::optional<unsigned> RaceShadow::unknown_lane(const AccessInfo& info, std::ui
                                                  const Clock& known) {
     std::optional<unsigned> first;
     for (; lanes != 0; lanes &= lanes - 1) {
-        const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
+        const auto lane = first_lane(lanes);
         if (known.accesses.covers(epoch(info.agent(), lane, info.time))) return std::nullopt;
         if (!first) first = lane;
     }
@@ -384,10 +378,10 @@ void RaceShadow::add(const LinePlace& place, const Observer& by, const Touch& to
             return by.mark(line, touch.words);
     }
     if (!is_small || !memory_->add_cells(*place.chunk)) return append(place, by, touch);
-    for_each(add_to_cells(place, by, touch), [&](unsigned word) {
+    each_bit(add_to_cells(place, by, touch), [&](unsigned word) {
         Touch left = touch;
         left.words = left.whole_words = 1u << word;
-        for_each(lanes_at(touch.record, word * word_bytes), [&](unsigned lane) {
+        each_bit(lanes_at(touch.record, word * word_bytes), [&](unsigned lane) {
             left.record = {touch.record.id, left.words, Record::tag_of(Form::words, lane)};
             add_to_table(place, by, left);
         });
@@ -466,7 +460,7 @@ bool RaceShadow::replace(const LinePlace& place, const Observer& by, const Touch
 // The words whose cells are another's.
 std::uint32_t RaceShadow::add_to_cells(const LinePlace& place, const Observer& by, const Touch& touch) {
     std::uint32_t left = 0;
-    for_each(touch.words, [&](unsigned word) {
+    each_bit(touch.words, [&](unsigned word) {
         ShadowCell& cell = place.cells()[word];
         const std::uint32_t lanes = lanes_at(touch.record, word * word_bytes);
         if (cell.id == by.id) {
@@ -587,7 +581,7 @@ bool RaceShadow::make_map(Record& into, const Record& record, const LinePlace& p
 
 void RaceShadow::add_lanes(const Record& record, std::uint32_t* lanes, bool by_bytes) const {
     if (record.form() == Form::words && !by_bytes)
-        return for_each(record.value, [&](unsigned word) { lanes[word] |= 1u << record.lane(); });
+        return each_bit(record.value, [&](unsigned word) { lanes[word] |= 1u << record.lane(); });
     const unsigned unit = by_bytes ? 1 : word_bytes;
     for (unsigned byte = 0; byte < line_bytes; byte += unit) lanes[byte / unit] |= lanes_at(record, byte);
 }

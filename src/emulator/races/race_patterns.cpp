@@ -5,6 +5,8 @@
 #include <bit>
 #include <utility>
 
+#include "emulator/memory/lanes.hpp"
+
 namespace ptxgraft::emulator {
 namespace {
 
@@ -12,10 +14,6 @@ constexpr std::size_t most_patterns = 2048;
 // Misses in a row after which an instruction counts as irregular, for some accesses; then it is tried again a
 // few times, and counts as irregular for twice as many where it misses again.
 constexpr unsigned many_misses = 10, few_misses = 2, first_skipped = 512, most_skipped = 1u << 15;
-
-template <class F> void for_each(std::uint32_t lanes, F&& f) {
-    for (; lanes != 0; lanes &= lanes - 1) f(static_cast<unsigned>(std::countr_zero(lanes)));
-}
 
 // Without branches, so that it becomes vector instructions.
 bool is_at(const std::array<std::uint32_t, 32>& offsets, const std::uint32_t* given, std::uint32_t shift,
@@ -43,8 +41,7 @@ const AccessPattern* PatternTable::find(const LaneAccesses& accesses, std::uint3
         --instruction.skipped;
         return nullptr;
     }
-    Set& set =
-        sets_[set_of(accesses.pc, accesses.offsets[static_cast<unsigned>(std::countr_zero(mask))] + shift)];
+    Set& set = sets_[set_of(accesses.pc, accesses.offsets[first_lane(mask)] + shift)];
     for (std::uint32_t& known : set.patterns) {
         if (known == 0) break;
         const AccessPattern& pattern = patterns_[known - 1];
@@ -74,7 +71,7 @@ const AccessPattern* PatternTable::add(Set& set, const LaneAccesses& accesses, s
     }
     AccessPattern& pattern = patterns_[place - 1];
     pattern = {.mask = mask, .bytes = accesses.bytes, .parts = std::move(pattern.parts)};
-    for_each(mask, [&](unsigned lane) { pattern.offsets[lane] = accesses.offsets[lane] + shift; });
+    each_bit(mask, [&](unsigned lane) { pattern.offsets[lane] = accesses.offsets[lane] + shift; });
     if (make_parts(pattern, shapes)) return &pattern;
     pattern.mask = 0;
     return nullptr;
@@ -83,10 +80,9 @@ const AccessPattern* PatternTable::add(Set& set, const LaneAccesses& accesses, s
 bool PatternTable::make_parts(AccessPattern& pattern, ShapeTable& shapes) {
     pattern.parts.clear();
     for (std::uint32_t rest = pattern.mask; rest != 0;) {
-        const std::uint32_t line =
-            pattern.offsets[static_cast<unsigned>(std::countr_zero(rest))] >> line_shift;
+        const std::uint32_t line = pattern.offsets[first_lane(rest)] >> line_shift;
         std::uint32_t lanes = 0;
-        for_each(rest, [&](unsigned lane) {
+        each_bit(rest, [&](unsigned lane) {
             lanes |= (pattern.offsets[lane] >> line_shift == line ? 1u : 0u) << lane;
         });
         rest &= ~lanes;
@@ -100,7 +96,7 @@ bool PatternTable::make_part(const AccessPattern& pattern, std::uint32_t lanes, 
                              ShapeTable& shapes) {
     const auto place_of = [&](unsigned lane) { return pattern.offsets[lane] % unsigned{line_bytes}; };
     if (std::has_single_bit(lanes)) {
-        const auto lane = static_cast<unsigned>(std::countr_zero(lanes)), at = place_of(lane);
+        const auto lane = first_lane(lanes), at = place_of(lane);
         const Record record = Record::of_bytes(0, lane, at, pattern.bytes);
         part.tag = record.tag, part.value = record.value;
         part.words = words_at(at, pattern.bytes), part.whole_words = whole_words_at(at, pattern.bytes);
@@ -108,7 +104,7 @@ bool PatternTable::make_part(const AccessPattern& pattern, std::uint32_t lanes, 
     }
     Shape shape = Shape::empty(pattern.bytes < word_bytes);
     const unsigned unit = shape.by_bytes ? 1 : 4;
-    for_each(lanes, [&](unsigned lane) {
+    each_bit(lanes, [&](unsigned lane) {
         for (unsigned byte = place_of(lane), end = byte + pattern.bytes; byte < end; byte += unit)
             shape.lanes[byte / unit] |= 1u << lane;
     });
