@@ -36,7 +36,13 @@ void* operator new(std::size_t size, std::align_val_t alignment) {
     if (void* p = std::aligned_alloc(unit, (size + unit - 1) / unit * unit)) return p;
     throw std::bad_alloc();
 }
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+    return ptxgraft::test::fails() ? nullptr : std::malloc(size == 0 ? 1 : size);
+}
 void* operator new[](std::size_t size) { return operator new(size); }
+void* operator new[](std::size_t size, const std::nothrow_t& nothrow) noexcept {
+    return operator new(size, nothrow);
+}
 void* operator new[](std::size_t size, std::align_val_t alignment) { return operator new(size, alignment); }
 void operator delete(void* p) noexcept { std::free(p); }
 void operator delete(void* p, std::size_t) noexcept { std::free(p); }
