@@ -169,7 +169,7 @@ struct MachineOptions {
 class PTXGRAFT_API Machine {
   public:
     /// Operands of a user type that the set does not have live on the stack of its register type. Errors: a
-    /// signature with more than 4,096 operands or 65,535 registers.
+    /// signature with more than 4,096 operands or 65,535 registers; Errc::target_unknown.
     [[nodiscard]] static Expected<Machine> make(std::shared_ptr<const InstructionSet> set,
                                                 const Signature& signature,
                                                 const MachineOptions& options = {});

@@ -489,6 +489,11 @@ TEST(Expression, SaysWhatATargetLacks) {
     EXPECT_TRUE(compile_expression("x = x + 1", signature, {.target = {80, 0}}));
     EXPECT_TRUE(compile_expression("y = approx_tanh(y)", signature, {.target = {75, 0}}));
     EXPECT_FALSE(compile_expression("y = approx_tanh(y)", signature, {.target = {70, 0}}));
+    // An architecture that there is not is no very new one, nor any.
+    for (const Architecture target :
+         {Architecture{1000, 0}, Architecture{91, 'a'}, Architecture{80, 'a'}, Architecture{0, 'a'}})
+        EXPECT_EQ(compile_expression("y = y", signature, {.target = target}).error().code,
+                  Errc::target_unknown);
 }
 
 TEST(Expression, WantsAMachineOfItsSet) {

@@ -7,6 +7,8 @@
 #include <charconv>
 #include <cstring>
 
+#include "base/try.hpp"
+#include "ptxgraft/target.hpp"
 #include "stub/set/data.hpp"
 #include "stub/stack/compile/bound.hpp"
 #include "stub/stack/compile/graph.hpp"
@@ -480,6 +482,7 @@ Machine::Data::~Data() = default;
 
 Expected<Machine> Machine::make(std::shared_ptr<const InstructionSet> set, const Signature& signature,
                                 const MachineOptions& options) {
+    if (options.target != Architecture{}) TRY(parse_architecture(name(options.target)));
     std::uint64_t total = 0;
     for (const SiteOperand& operand : signature.operands) total += std::max<std::uint64_t>(operand.count, 1);
     if (total > max_slots || signature.operands.size() > max_operands)
