@@ -117,7 +117,6 @@ Expected<Program> ModuleDecoder::decode() {
 }
 
 Expected<void> ModuleDecoder::declare() {
-    scopes.open();
     for (const syntax::Statement& statement : module_.statements()) {
         if (statement.kind() == syntax::StatementKind::target)
             is_debug_ = statement.text().find("debug") != std::string::npos;
@@ -130,7 +129,6 @@ Expected<void> ModuleDecoder::declare() {
 
 // The other one may have decoded bodies since: of its functions, what their declarations say.
 void ModuleDecoder::declare_as(const ModuleDecoder& other) {
-    scopes.open();
     for (const auto& [name, symbol] : other.declared_) scopes.declare(name, symbol);
     for (const Function& declared : other.program.functions) {
         Function& function = program.functions.emplace_back();
