@@ -11,25 +11,6 @@ namespace {
 using syntax::Lexeme;
 using syntax::TokenView;
 
-struct OpcodeRow {
-    std::string_view opcode;
-    Shaping shaping;
-};
-// Those that are not pure. Their decoders add operations and entries of its tables to the program, and change
-// nothing else of it. What is not here is decoded by itself.
-constexpr OpcodeRow opcode_rows[] = {
-    {"bra", Shaping::branch},       {"ld", Shaping::address},       {"ldu", Shaping::address},
-    {"st", Shaping::address},       {"atom", Shaping::address},     {"red", Shaping::address},
-    {"mov", Shaping::immediates},   {"cvta", Shaping::plain},       {"isspacep", Shaping::plain},
-    {"prefetch", Shaping::plain},   {"prefetchu", Shaping::plain},  {"shfl", Shaping::plain},
-    {"vote", Shaping::plain},       {"match", Shaping::plain},      {"redux", Shaping::plain},
-    {"elect", Shaping::plain},      {"activemask", Shaping::plain}, {"ret", Shaping::plain},
-    {"exit", Shaping::plain},       {"trap", Shaping::plain},       {"bar", Shaping::plain},
-    {"barrier", Shaping::plain},    {"mma", Shaping::plain},        {"ldmatrix", Shaping::plain},
-    {"stmatrix", Shaping::plain},   {"movmatrix", Shaping::plain},  {"mapa", Shaping::plain},
-    {"getctarank", Shaping::plain}, {"nanosleep", Shaping::plain},
-};
-
 bool has_range(std::span<const isa::OperandRule> rules) {
     return std::ranges::any_of(rules, [](const isa::OperandRule& rule) {
         return rule.range != nullptr || has_range(rule.children);
@@ -50,9 +31,7 @@ bool has_range(std::string_view opcode) {
 }
 
 Shaping shaping_of(std::string_view opcode) {
-    for (const OpcodeRow& row : opcode_rows)
-        if (row.opcode == opcode) return row.shaping;
-    if (find_decoder(opcode) != nullptr) return Shaping::none;
+    if (const auto shaping = shaping_of_decoder(opcode)) return *shaping;
     return has_range(opcode) ? Shaping::plain : Shaping::immediates;
 }
 
