@@ -450,30 +450,29 @@ tl::unexpected<Error> FunctionDecoder::missing(const syntax::Instruction& instru
 
 namespace {
 
-template <class Visit> void for_each_row(Visit visit) {
+// Rows of decoders by their whole opcode, or the first of those whose opcode begins with a word.
+using RowMap = std::unordered_map<std::string_view, const InstructionRow*>;
+RowMap rows_by(std::string_view (*key)(std::string_view opcode)) {
+    RowMap all;
     for (const auto rows : {memory_rows(), control_rows(), warp_rows(), mbarrier_rows(), bulk_rows(),
                             matrix_rows(), video_rows()})
-        for (const InstructionRow& row : rows) visit(row);
+        for (const InstructionRow& row : rows) all.emplace(key(row.opcode), &row);
+    return all;
 }
 
 }  // namespace
 
 InstructionDecoder find_decoder(std::string_view opcode) {
-    static const auto decoders = [] {
-        std::unordered_map<std::string_view, InstructionDecoder> all;
-        for_each_row([&](const InstructionRow& row) { all.emplace(row.opcode, row.decode); });
-        return all;
-    }();
-    const auto row = decoders.find(opcode);
-    return row == decoders.end() ? nullptr : row->second;
+    static const RowMap rows = rows_by([](std::string_view whole) { return whole; });
+    const auto row = rows.find(opcode);
+    return row == rows.end() ? nullptr : row->second->decode;
 }
 
 std::optional<Shaping> shaping_of_decoder(std::string_view word) {
-    std::optional<Shaping> found;
-    for_each_row([&](const InstructionRow& row) {
-        if (!found && row.opcode.substr(0, row.opcode.find('.')) == word) found = row.shaping;
-    });
-    return found;
+    static const RowMap rows =
+        rows_by([](std::string_view whole) { return whole.substr(0, whole.find('.')); });
+    const auto row = rows.find(word);
+    return row == rows.end() ? std::nullopt : std::optional(row->second->shaping);
 }
 
 namespace {
