@@ -10,10 +10,7 @@ namespace ptxgraft::isa {
 namespace {
 
 const SpecialRegister* row_named(std::string_view name) {
-    const auto at =
-        std::lower_bound(table_special.begin(), table_special.end(), name,
-                         [](const SpecialRegister& row, std::string_view n) { return row.name < n; });
-    return at != table_special.end() && at->name == name ? &*at : nullptr;
+    return find_row(table_special, name, &SpecialRegister::name);
 }
 
 }  // namespace
