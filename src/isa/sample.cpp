@@ -88,8 +88,9 @@ std::string sample_line(const std::string& name, const std::vector<std::string>&
     std::string line = name;
     for (std::size_t i = 0; i < operands.size(); ++i) line.append(i == 0 ? " " : ", ").append(operands[i]);
     line += ";";
-    const bool names_label = line.find(" L") != std::string::npos || line.find(" T;") != std::string::npos;
-    return names_label ? "L: T: .branchtargets L; " + line : line;
+    if (line.find(" L") != std::string::npos || line.find(" T;") != std::string::npos)
+        line += " L: T: .branchtargets L;";
+    return line;
 }
 
 }  // namespace ptxgraft::isa

@@ -95,7 +95,7 @@ const isa::Symbol* ModuleDecoder::Names::find(std::string_view name) const {
     const isa::Symbol* const found =
         meaning.symbol != nullptr ? &meaning.symbol->declared : decoder_.function_symbols_->find(name);
     if (found == nullptr || found->kind == isa::SymbolKind::label || !found->declaration) return found;
-    return found->declaration.span().begin <= position ? found : nullptr;
+    return decoder_.takes_samples || found->declaration.span().begin <= position ? found : nullptr;
 }
 
 Expected<void> ModuleDecoder::verify(MatchedInstruction& instruction) {
@@ -103,7 +103,7 @@ Expected<void> ModuleDecoder::verify(MatchedInstruction& instruction) {
     instruction.match = verifier_.look_at(instruction);
     if (verifier_.has_findings()) {
         std::vector<Error> findings = verifier_.take_findings();
-        if (instruction.match == nullptr || !takes_any_target)
+        if (instruction.match == nullptr || !takes_samples)
             return tl::unexpected(std::move(findings.front()));
     }
     if (!instruction.match->in_order) instruction.modifiers = instruction.match->canonical_modifiers();

@@ -130,8 +130,9 @@ class ModuleDecoder {
     Expected<void> initialise();
     Expected<Program> finish();
 
-    /// Of texts that are not for one version and target: instructions of others are taken too.
-    bool takes_any_target = false;
+    /// Of samples of the table, which are not for one version and target: instructions of others are taken too,
+    /// and lists of branch targets that stand behind their uses.
+    bool takes_samples = false;
     /// Where the table of each operation goes that is emitted; null: nowhere.
     std::vector<TableEntry>* entries = nullptr;
 
