@@ -231,21 +231,11 @@ Resolved resolve(std::string_view opcode, std::span<const std::string_view> modi
     return std::nullopt;
 }
 
-// ptxas takes .ftz and .relu after the type as well; CUDA's headers write so: lg2.approx.f32.ftz,
-// max.s16x2.relu.
-std::vector<std::string_view> type_last(std::span<const std::string_view> modifiers) {
-    std::vector<std::string_view> turned(modifiers.begin(), modifiers.end());
-    if (turned.size() > 1 && (turned.back() == ".ftz" || turned.back() == ".relu"))
-        std::iter_swap(turned.end() - 1, turned.end() - 2);
-    return turned;
-}
-
 }  // namespace
 
 std::optional<PureInstruction> find_pure(std::string_view opcode, std::span<const std::string_view> modifiers,
                                          std::size_t operands, bool pair) {
     Resolved found = resolve(opcode, modifiers, Shape{operands, pair});
-    if (!found) found = resolve(opcode, type_last(modifiers), Shape{operands, pair});
     if (!found) return found;
     if (std::ranges::find(modifiers, ".approx") != modifiers.end() ||
         std::ranges::find(modifiers, ".full") != modifiers.end())

@@ -111,10 +111,10 @@ struct PureInstruction {
 /// zeros or the sign.
 [[nodiscard]] ColumnFunction extension(std::uint8_t from_bytes, std::uint8_t to_bytes, bool is_signed);
 
-/// Resolves opcode and modifiers (`fma`, {`.rn`, `.f32`}); nullopt when it is not a pure instruction that is
-/// known here. `setp.x p|q` has two outputs when `pair` is true. `operands` is their number as written, which
-/// decides forms with an optional operand (`setp.lt.and.f32 p, a, b, c`). What video instructions take as
-/// parts of operands, video.cpp says.
+/// Resolves opcode and modifiers, in the manual's order (`fma`, {`.rn`, `.f32`}); nullopt when it is no pure
+/// instruction that is known here. `setp.x p|q` has two outputs when `pair` is true. `operands` is their
+/// number as written, which decides forms with an optional operand (`setp.lt.and.f32 p, a, b, c`). What video
+/// instructions take as parts of operands, video.cpp says.
 [[nodiscard]] std::optional<PureInstruction> find_pure(std::string_view opcode,
                                                        std::span<const std::string_view> modifiers,
                                                        std::size_t operands, bool pair);

@@ -71,11 +71,10 @@ void InstructionVerifier::address_width(const Instruction& i, const Match& match
         "applypriority", "atom",        "discard",  "ld",        "ldu", "multimem.ld_reduce",
         "multimem.red",  "multimem.st", "prefetch", "prefetchu", "red", "st"};
     const std::string_view opcode = match.row->opcode;
-    if (setting_.knows_target && setting_.target.sm >= 90 && opcode.starts_with("cvta") &&
-        std::find(i.modifiers.begin(), i.modifiers.end(), ".u32") != i.modifiers.end())
+    if (setting_.knows_target && setting_.target.sm >= 90 && opcode.starts_with("cvta") && i.has(".u32"))
         return report(Errc::operand_type_wrong, i.name, "a generic address has 64 bits from sm_90 on: .u64");
     const bool is_one =
-        std::find(opcodes.begin(), opcodes.end(), opcode) != opcodes.end() || opcode.starts_with("mbarrier.");
+        std::ranges::find(opcodes, opcode) != opcodes.end() || opcode.starts_with("mbarrier.");
     if (!setting_.knows_target || setting_.target.sm < 90 || !is_one ||
         (opcode == "prefetch" && match.row->syntax.find(".tensormap") != std::string_view::npos))
         return;
@@ -113,8 +112,7 @@ void InstructionVerifier::parameter_access(const Instruction& i) {
     const std::size_t at = is_store ? 0 : 1;
     if (at >= i.operands.size() || i.operands[at].kind() != OperandKind::address) return;
     const Symbol* symbol = names_.find(i.operands[at].base());
-    const bool is_of_function =
-        std::find(i.modifiers.begin(), i.modifiers.end(), ".param::func") != i.modifiers.end();
+    const bool is_of_function = i.has(".param::func");
     depends_on_function_ |= is_of_function;
     if (is_of_function && function_.is_entry() &&
         (symbol == nullptr || symbol->space != Space::param || symbol->is_input))
@@ -154,11 +152,8 @@ void InstructionVerifier::texture_mode(const Instruction& i) {
 // PTX ISA 9.7.10.1: in unified mode, a texture has its sampler within. ptxas takes another behind it, but
 // misreads these forms then.
 void InstructionVerifier::unified_sampler(const Instruction& i, const Match& match) {
-    const auto has = [&](std::string_view modifier) {
-        return std::find(i.modifiers.begin(), i.modifiers.end(), modifier) != i.modifiers.end();
-    };
-    const auto address = std::find_if(i.operands.begin(), i.operands.end(),
-                                      [](const Operand& o) { return o.kind() == OperandKind::address; });
+    const auto has = [&](std::string_view modifier) { return i.has(modifier); };
+    const auto address = std::ranges::find(i.operands, OperandKind::address, &Operand::kind);
     if (address == i.operands.end() || address->children().size() < 3) return;
     // the PTX version from which tex.grad becomes other instructions on sm_90 and later
     constexpr std::uint16_t grad_in_parts = 83;

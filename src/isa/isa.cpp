@@ -2,18 +2,14 @@
 
 #include "ptxgraft/isa.hpp"
 
-#include <algorithm>
-
 #include "isa/table.hpp"
 #include "isa/target.hpp"
 
 namespace ptxgraft::isa {
 
 std::uint16_t effects(std::string_view opcode) {
-    const auto at =
-        std::lower_bound(table_effects.begin(), table_effects.end(), opcode,
-                         [](const OpcodeEffects& row, std::string_view name) { return row.opcode < name; });
-    return at != table_effects.end() && at->opcode == opcode ? at->bits : unknown_opcode;
+    const OpcodeEffects* const row = find_row(table_effects, opcode, &OpcodeEffects::opcode);
+    return row == nullptr ? unknown_opcode : row->bits;
 }
 
 namespace {

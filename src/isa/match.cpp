@@ -41,9 +41,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
     return row.back();
 }
 
-bool has(const Slot& slot, WordId word) {
-    return std::find(slot.members.begin(), slot.members.end(), word) != slot.members.end();
-}
+bool has(std::span<const WordId> words, WordId word) { return std::ranges::find(words, word) != words.end(); }
 
 // How one row takes the written modifiers.
 struct Attempt {
@@ -58,20 +56,13 @@ struct Attempt {
     [[nodiscard]] bool fits() const { return refused < 0 && missing < 0 && broken == nullptr; }
 };
 
-bool may_repeat(WordId word) {
-    return std::find(table_repeatable.begin(), table_repeatable.end(), word) != table_repeatable.end();
-}
-bool holds(const Match& match, WordId word) {
-    return std::find(match.chosen.begin(), match.chosen.end(), word) != match.chosen.end();
-}
-
 // ptxas takes `.pred` among the modifiers of these, as often as it stands, and makes the same code.
 bool ignores_predicate(std::string_view opcode) {
     constexpr std::array<std::string_view, 23> opcodes = {
         "abs",     "add", "atom", "cos",   "cvt", "ex2",  "fma", "lg2",  "max", "min",  "mul",
         "neg",     "rcp", "red",  "rsqrt", "set", "setp", "sin", "sqrt", "sub", "tanh", "wgmma.mma_async",
         "wmma.mma"};
-    return std::find(opcodes.begin(), opcodes.end(), opcode) != opcodes.end();
+    return std::ranges::find(opcodes, opcode) != opcodes.end();
 }
 
 // Whether rows are looked for that fit, or the reasons why none does.
@@ -88,11 +79,12 @@ Attempt attempt(const Row& row, std::span<const WordId> words, Aim aim) {
         std::size_t slot = 0;
         bool is_filled = false;
         while (slot < row.slots.size() &&
-               (a.match.chosen[slot] != no_word || !has(row.slots[slot], words[i]))) {
-            is_filled |= has(row.slots[slot], words[i]);
+               (a.match.chosen[slot] != no_word || !has(row.slots[slot].members, words[i]))) {
+            is_filled |= has(row.slots[slot].members, words[i]);
             ++slot;
         }
-        const bool is_repeated = is_filled && may_repeat(words[i]) && holds(a.match, words[i]);
+        const bool is_repeated =
+            is_filled && has(table_repeatable, words[i]) && has(a.match.chosen, words[i]);
         if (slot == row.slots.size() &&
             (is_repeated || (words[i] == pred && ignores_predicate(row.opcode)))) {
             a.match.in_order = false;
@@ -231,7 +223,8 @@ class Explainer {
     static bool holds_twice(const Tried& t, std::string_view modifier) {
         const WordId word = word_id(modifier);
         const auto& slots = t.attempt.match.row->slots;
-        return std::count_if(slots.begin(), slots.end(), [&](const Slot& s) { return has(s, word); }) > 1;
+        return std::count_if(slots.begin(), slots.end(),
+                             [&](const Slot& s) { return has(s.members, word); }) > 1;
     }
 
     // The row that takes most, then lacks least, is what was meant.
@@ -306,13 +299,9 @@ NameMatch unknown_opcode_match(std::string_view opcode) {
 
 bool Match::holds(Term term) const {
     return std::all_of(term.begin(), term.end(), [&](const Atom& a) {
-        bool present = false;
-        if (a.slot == any_slot)
-            present =
-                std::find(chosen.begin(), chosen.begin() + static_cast<std::ptrdiff_t>(row->slots.size()),
-                          a.word) != chosen.begin() + static_cast<std::ptrdiff_t>(row->slots.size());
-        else
-            present = a.word == no_word ? chosen[a.slot] != no_word : chosen[a.slot] == a.word;
+        const bool present = a.slot == any_slot  ? has(std::span(chosen).first(row->slots.size()), a.word)
+                             : a.word == no_word ? chosen[a.slot] != no_word
+                                                 : chosen[a.slot] == a.word;
         return present != a.is_absent;
     });
 }
@@ -373,27 +362,14 @@ WordId word_id(std::string_view modifier) {
     return id == nullptr ? no_word : *id;
 }
 
-namespace {
-
-// The first opcode that is not before a name.
-auto opcode_at(std::string_view name) {
-    return std::lower_bound(table_opcodes.begin(), table_opcodes.end(), name,
-                            [](const Opcode& o, std::string_view n) { return o.name < n; });
-}
-
-}  // namespace
-
-const Opcode* find_opcode(std::string_view name) {
-    const auto at = opcode_at(name);
-    return at != table_opcodes.end() && at->name == name ? &*at : nullptr;
-}
+const Opcode* find_opcode(std::string_view name) { return find_row(table_opcodes, name, &Opcode::name); }
 
 NameMatch match_name(std::string_view opcode, std::span<const std::string_view> modifiers) {
     constexpr std::size_t longest_opcode = 6;
     std::vector<const Opcode*> opcodes;
     std::string name(opcode);
     for (std::size_t n = 0;; ++n) {
-        const auto at = opcode_at(name);
+        const auto at = std::ranges::lower_bound(table_opcodes, name, {}, &Opcode::name);
         if (at == table_opcodes.end() || !at->name.starts_with(name)) break;
         if (at->name == name) opcodes.insert(opcodes.begin(), &*at);
         if (n == modifiers.size() || n + 1 == longest_opcode) break;

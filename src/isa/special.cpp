@@ -10,10 +10,7 @@ namespace ptxgraft::isa {
 namespace {
 
 const SpecialRegister* row_named(std::string_view name) {
-    const auto at =
-        std::lower_bound(table_special.begin(), table_special.end(), name,
-                         [](const SpecialRegister& row, std::string_view n) { return row.name < n; });
-    return at != table_special.end() && at->name == name ? &*at : nullptr;
+    return find_row(table_special, name, &SpecialRegister::name);
 }
 
 }  // namespace
@@ -29,12 +26,12 @@ std::optional<SpecialUse> find_special(std::string_view name) {
         if (!row->is_vector || component >= 4) return std::nullopt;
         return SpecialUse{row, false, static_cast<std::uint8_t>(component)};
     }
-    const auto n = numbered(name);
-    row = n ? row_named(n->stem) : nullptr;
+    const syntax::Numbered n = syntax::numbered(name);
+    row = n.stem.empty() ? nullptr : row_named(n.stem);
     // %pm07
-    const bool has_leading_zero = row != nullptr && n->number < 10 && name.size() > row->name.size() + 1;
-    if (row == nullptr || n->number >= row->count || has_leading_zero) return std::nullopt;
-    return SpecialUse{row, false, static_cast<std::uint8_t>(n->number)};
+    const bool has_leading_zero = row != nullptr && n.number < 10 && name.size() > row->name.size() + 1;
+    if (row == nullptr || n.number >= row->count || has_leading_zero) return std::nullopt;
+    return SpecialUse{row, false, static_cast<std::uint8_t>(n.number)};
 }
 
 }  // namespace ptxgraft::isa

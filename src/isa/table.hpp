@@ -2,6 +2,7 @@
 // The table as the generator lays it out (generate.cpp writes its data), in flat arrays: every span points
 // into one. Modifiers are numbers, places in `table_words`, which is ordered by text.
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -135,5 +136,13 @@ extern const std::span<const WordId> table_repeatable;        // that ptxas take
 extern const std::span<const Opcode> table_opcodes;           // ordered by name
 extern const std::span<const SpecialRegister> table_special;  // ordered by name
 extern const std::span<const OpcodeEffects> table_effects;    // ordered by opcode
+
+/// The row of a name in a table that is ordered by it; null for one that it lacks.
+template <class Row>
+[[nodiscard]] const Row* find_row(std::span<const Row> rows, std::string_view name,
+                                  std::string_view Row::*key) {
+    const auto at = std::ranges::lower_bound(rows, name, {}, key);
+    return at != rows.end() && (*at).*key == name ? &*at : nullptr;
+}
 
 }  // namespace ptxgraft::isa

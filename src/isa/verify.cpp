@@ -35,7 +35,6 @@ std::vector<Error> verify(const syntax::Module& module, const VerifyOptions& opt
 std::vector<Error> Verifier::run() {
     characters();
     header();
-    symbols_.open();
     for (const Statement& s : module_.statements()) statement(s, s.kind());
     std::stable_sort(findings_.begin(), findings_.end(),
                      [](const Error& a, const Error& b) { return a.span.begin < b.span.begin; });

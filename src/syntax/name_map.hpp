@@ -22,6 +22,9 @@ template <class Value> class NameMap {
         const Item* item = slots_[place(name, hash)].item;
         return item == nullptr ? nullptr : &item->value;
     }
+    [[nodiscard]] Value* find(std::string_view name, std::uint32_t hash) {
+        return const_cast<Value*>(std::as_const(*this).find(name, hash));
+    }
 
     /// The value of a name, and whether it is new: then it is `Value()`.
     std::pair<Value*, bool> put(std::string_view name) { return put(name, hash_of(name)); }

@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <map>
 #include <random>
+#include <set>
+#include <sstream>
 
 #include "emulator/decode/decode.hpp"
 #include "isa/sample.hpp"
@@ -333,6 +335,20 @@ TEST(EmulatorDecode, TheOrderOfModifiersDoesNotMatter) {
         EXPECT_EQ(Comparison(*a.program, *b.program, text).difference(), "");
     });
     EXPECT_GT(shuffled, 1000u);
+}
+
+// A decoder asks for the modifiers that it knows, and isa has found that they go together: of an instruction
+// with another one, it would make what it makes without. Whoever adds one to the table looks at the decoder,
+// or names it among what the emulator lacks (function.cpp), and then counts it here.
+TEST(EmulatorDecode, NoModifierOfADecodedInstructionIsNew) {
+    std::set<std::pair<std::string_view, std::string_view>> modifiers;
+    for (const isa::Opcode& opcode : isa::table_opcodes)
+        for (const isa::Row& row : opcode.rows)
+            for (const isa::Slot& slot : row.slots)
+                for (const isa::WordId word : slot.members)
+                    if (find_decoder(opcode.name) != nullptr)
+                        modifiers.emplace(opcode.name, isa::table_words[word]);
+    EXPECT_EQ(modifiers.size(), 1323u);
 }
 
 // An instruction with one thing wrong, or right in another way.

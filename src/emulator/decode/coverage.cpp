@@ -80,7 +80,7 @@ Answer ask(const Text& text) {
     emulator::ModuleVariables variables(std::make_shared<emulator::Memory>(std::uint64_t{1} << 20, false));
     emulator::DecoderMemory kept;
     emulator::ModuleDecoder decoder(*tree, variables, kept);
-    decoder.is_verified = false;  // what only older versions or other targets have stands among the lines
+    decoder.takes_samples = true;
     const auto program = decoder.decode();
     if (!program) return {{text.line_at(program.error().span.begin)}, false};
     Answer answer{{}, true};

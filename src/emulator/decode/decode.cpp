@@ -1,5 +1,4 @@
 #include "emulator/decode/decode.hpp"
-#include "base/try.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -8,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "emulator/decode/initialiser.hpp"
 #include "emulator/memory/lanes.hpp"
 #include "isa/declaration.hpp"
 #include "syntax/constant.hpp"
@@ -97,15 +95,18 @@ const isa::Symbol* ModuleDecoder::Names::find(std::string_view name) const {
     const isa::Symbol* const found =
         meaning.symbol != nullptr ? &meaning.symbol->declared : decoder_.function_symbols_->find(name);
     if (found == nullptr || found->kind == isa::SymbolKind::label || !found->declaration) return found;
-    return found->declaration.span().begin <= position ? found : nullptr;
+    return decoder_.takes_samples || found->declaration.span().begin <= position ? found : nullptr;
 }
 
-Expected<void> ModuleDecoder::verify(syntax::Instruction& instruction) {
-    if (!is_verified) return {};
+Expected<void> ModuleDecoder::verify(MatchedInstruction& instruction) {
     names_.position = instruction.span.begin;
-    const isa::Match* const match = verifier_.look_at(instruction);
-    if (verifier_.has_findings()) return tl::unexpected(std::move(verifier_.take_findings().front()));
-    if (!match->in_order) instruction.modifiers = match->canonical_modifiers();
+    instruction.match = verifier_.look_at(instruction);
+    if (verifier_.has_findings()) {
+        std::vector<Error> findings = verifier_.take_findings();
+        if (instruction.match == nullptr || !takes_samples)
+            return tl::unexpected(std::move(findings.front()));
+    }
+    if (!instruction.match->in_order) instruction.modifiers = instruction.match->canonical_modifiers();
     return {};
 }
 
@@ -117,12 +118,11 @@ Expected<Program> ModuleDecoder::decode() {
 }
 
 Expected<void> ModuleDecoder::declare() {
-    scopes.open();
     for (const syntax::Statement& statement : module_.statements()) {
         if (statement.kind() == syntax::StatementKind::target)
             is_debug_ = statement.text().find("debug") != std::string::npos;
         if (statement.kind() != syntax::StatementKind::variable) continue;
-        if (auto done = declare(statement, program.shared_bytes); !done) return done;
+        TRY(declare(statement, program.shared_bytes));
     }
     declared_shared_bytes_ = program.shared_bytes;
     return declare_functions();
@@ -130,7 +130,6 @@ Expected<void> ModuleDecoder::declare() {
 
 // The other one may have decoded bodies since: of its functions, what their declarations say.
 void ModuleDecoder::declare_as(const ModuleDecoder& other) {
-    scopes.open();
     for (const auto& [name, symbol] : other.declared_) scopes.declare(name, symbol);
     for (const Function& declared : other.program.functions) {
         Function& function = program.functions.emplace_back();
@@ -161,8 +160,7 @@ Expected<void> ModuleDecoder::decode_bodies(ModulePart part) {
     is_in_bodies_ = true;
     is_one_of_several_ = part.count > 1;
     // Functions first: their shared variables belong to every entry, behind which an entry's own ones lie.
-    for (const bool entries : {false, true})
-        if (auto done = decode_bodies(entries, part); !done) return done;
+    for (const bool entries : {false, true}) TRY(decode_bodies(entries, part));
     return {};
 }
 
@@ -248,7 +246,7 @@ Expected<void> ModuleDecoder::decode_bodies(bool entries, ModulePart part) {
         if (body.is_entry != entries ||
             (entries && std::uint64_t{body.begin} * part.count / size != part.index))
             continue;
-        if (auto done = decoder.decode(body.statement, body.function); !done) return done;
+        TRY(decoder.decode(body.statement, body.function));
     }
     return {};
 }
@@ -332,7 +330,7 @@ Expected<void> ModuleDecoder::declare(const syntax::Statement& statement, std::u
         const auto& declarator = variable->declarators[i];
         const Space space = syntax::space_of(variable->space);
         if (space != Space::shared) {
-            if (auto done = place_global(statement, *variable, i); !done) return done;
+            TRY(place_global(statement, *variable, i));
             continue;
         }
         const auto size = TRY(extent(*variable, declarator, span));

@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/try.hpp"
 #include "emulator/decode/scopes.hpp"
 #include "emulator/decode/shapes.hpp"
 #include "emulator/machine/operations.hpp"
@@ -23,7 +24,7 @@ namespace ptxgraft::emulator {
 
 /// Bits of a fundamental type or an alternate format (`.u32`, `.bf16x2`, `.pred` as 1); 0 for other words.
 [[nodiscard]] std::uint32_t type_bits(std::string_view word);
-[[nodiscard]] ImmediateType immediate_type(std::string_view word);
+[[nodiscard]] ImmediateType immediate_type(syntax::Type type);
 /// The bits of a constant as an operand of a type and width has it, extended to 64; nullopt when it is none
 /// of that type.
 [[nodiscard]] std::optional<std::uint64_t> immediate_bits(const syntax::Constant& constant,
@@ -31,26 +32,35 @@ namespace ptxgraft::emulator {
 /// The value of an operand that is an integer constant.
 [[nodiscard]] std::optional<std::int64_t> integer_of(const syntax::Operand& operand);
 
-/// The modifiers of an instruction, taken one by one; what is left is not understood.
-class Words {
-  public:
-    explicit Words(const syntax::Instruction& instruction) : words_(instruction.modifiers) {}
-    bool take(std::string_view word);
-    /// The first of the given words that is there; empty when there is none.
-    std::string_view take_of(std::initializer_list<std::string_view> words);
-    /// All that only hint at caching or order memory more loosely than the emulator does.
-    void take_cache_hints();
-    bool take_scope();
-    /// What a scope says; without one that of a volatile operation.
-    Reach take_reach();
-    /// .sem or .volatile; `none` without one.
-    Semantics take_semantics(Semantics none);
-    std::string_view take_type();
-    [[nodiscard]] bool empty() const { return words_.empty(); }
-    [[nodiscard]] const std::vector<std::string_view>& left() const { return words_; }
+// --- what the modifiers of an instruction say
 
-  private:
-    std::vector<std::string_view> words_;
+/// The first modifier that is one of `words`; empty when none is.
+[[nodiscard]] std::string_view one_of(const syntax::Instruction& instruction,
+                                      std::initializer_list<std::string_view> words);
+/// The last of its types; empty when it has none.
+[[nodiscard]] std::string_view type_of(const syntax::Instruction& instruction);
+/// The first state space; generic when it names none.
+[[nodiscard]] Space space_of(const syntax::Instruction& instruction);
+/// .sem or .volatile; `none` without one.
+[[nodiscard]] Semantics semantics_of(const syntax::Instruction& instruction, Semantics none);
+[[nodiscard]] Reach reach_of(const syntax::Instruction& instruction);
+/// .v2, .v4, .v8; 1 without one.
+[[nodiscard]] std::uint8_t vector_of(const syntax::Instruction& instruction);
+
+/// Whether a predicate is `!p`; then it is `p` from here on.
+bool take_negation(syntax::Operand& operand);
+
+/// An instruction that isa has checked; its modifiers stand in the manual's order.
+struct MatchedInstruction : syntax::Instruction {
+    const isa::Match* match = nullptr;  ///< the row of the table that it follows
+
+    /// The operand that the row has by that name; null when it is not there.
+    [[nodiscard]] const syntax::Operand* operand(std::string_view name) const;
+    /// The value of one that is a constant.
+    [[nodiscard]] std::optional<std::int64_t> constant(std::string_view name) const {
+        const syntax::Operand* const found = operand(name);
+        return found == nullptr ? std::nullopt : integer_of(*found);
+    }
 };
 
 /// How a value is written to a wider register (PTX ISA 9.4.1).
@@ -68,35 +78,31 @@ class Draft {
         operation.extra = entry.index;
         table = entry.table;
     }
+    /// Behind the outputs that it has.
     Draft& output(Ref ref) {
-        ++operation.outputs;
-        return add(ref);
+        refs_.insert(refs_.begin() + operation.outputs++, ref);
+        return *this;
     }
     Draft& input(Ref ref) {
         ++operation.inputs;
-        return add(ref);
+        refs_.push_back(ref);
+        return *this;
     }
-    [[nodiscard]] std::span<const Ref> refs() const {
-        return more_.empty() ? std::span<const Ref>(few_.data(), count_) : std::span<const Ref>(more_);
+    /// The last input, which is one no longer.
+    Ref take_input() {
+        const Ref ref = refs_.back();
+        refs_.pop_back();
+        --operation.inputs;
+        return ref;
     }
+    [[nodiscard]] std::span<const Ref> refs() const { return refs_; }
+    [[nodiscard]] std::span<Ref> inputs() { return std::span(refs_).subspan(operation.outputs); }
 
     Operation operation;
     Table table = Table::none;
 
   private:
-    Draft& add(Ref ref) {
-        if (count_ < few_.size()) {
-            few_[count_++] = ref;
-            return *this;
-        }
-        if (more_.empty()) more_.assign(few_.begin(), few_.end());
-        more_.push_back(ref);
-        return *this;
-    }
-
-    std::array<Ref, 16> few_ = {};  // beyond them, all are in `more_`
-    std::size_t count_ = 0;
-    std::vector<Ref> more_;
+    std::vector<Ref> refs_;
 };
 
 /// Of a module's entries, those that begin in the `index`-th of `count` stretches of its text.
@@ -124,14 +130,15 @@ class ModuleDecoder {
     Expected<void> initialise();
     Expected<Program> finish();
 
-    /// Of texts that are not for one version and target: instructions are not verified.
-    bool is_verified = true;
+    /// Of samples of the table, which are not for one version and target: instructions of others are taken too,
+    /// and lists of branch targets that stand behind their uses.
+    bool takes_samples = false;
     /// Where the table of each operation goes that is emitted; null: nowhere.
     std::vector<TableEntry>* entries = nullptr;
 
     // --- for FunctionDecoder
-    /// Checks an instruction, and puts its modifiers in the manual's order.
-    Expected<void> verify(syntax::Instruction& instruction);
+    /// Checks an instruction, finds its row, and puts its modifiers in the manual's order.
+    Expected<void> verify(MatchedInstruction& instruction);
     void enter(const syntax::Statement& function) { verifier_.enter(function); }
     Program program;
     Scopes& scopes;
@@ -229,6 +236,13 @@ struct Extent {
 [[nodiscard]] Expected<Extent> extent(const syntax::Statement::Variable& variable,
                                       const syntax::Statement::Declarator& declarator, Span span);
 
+/// Writes a variable's initial bytes (PTX ISA 5.4.4: constant expressions, nested lists, addresses, bytes of
+/// addresses); those that no value names stay as they are. As ptxas has it, values follow each other in
+/// memory, whatever the inner lists leave out: `x[2][2] = {{1}, {3}}` is 1, 3, 0, 0.
+[[nodiscard]] Expected<void> initialise_variable(const ModuleDecoder& module, std::span<std::byte> bytes,
+                                                 const syntax::Statement::Variable& variable,
+                                                 const syntax::Statement::Declarator& declarator);
+
 /// Decodes functions' bodies, one after the other.
 class FunctionDecoder {
   public:
@@ -247,8 +261,6 @@ class FunctionDecoder {
     /// The column that is written for an operand. A wider register gets the value afterwards, extended.
     Expected<Ref> output(const syntax::Operand& operand, std::uint32_t bytes,
                          Extension extension = Extension::zeros);
-    /// A predicate input, perhaps `!p`; `negated` says so.
-    Expected<Ref> predicate(const syntax::Operand& operand, bool& negated);
     /// The elements of a vector operand, or the operand itself.
     Expected<std::vector<Ref>> inputs(const syntax::Operand& operand, std::uint32_t bytes,
                                       ImmediateType type);
@@ -259,8 +271,12 @@ class FunctionDecoder {
     /// Fills the place of an access from an address operand and the space that the instruction names; the
     /// register of the address, if access.has_base says that there is one.
     Expected<Ref> address(const syntax::Operand& operand, Access& access);
-    /// The address itself, offset added, in 8 bytes.
-    Expected<Ref> address_value(const syntax::Operand& operand);
+    /// Adds the operands of an instruction to a draft, as wide as its row says: results, and values in the
+    /// order of the text. The first address is that of `access`, where there is one, and others are values of
+    /// 8 bytes. Constants that say what is done, and cache policies, are left out.
+    Expected<void> bind(Draft& draft, const MatchedInstruction& instruction, Access* access = nullptr);
+    /// The operand `n` of a wait_group: how many of the last groups may still be pending; 0 without one.
+    [[nodiscard]] Expected<std::uint32_t> pending_groups(const MatchedInstruction& instruction) const;
     [[nodiscard]] TableEntry add(const Access& access);
     [[nodiscard]] TableEntry add(const CollectiveCall& call);
     [[nodiscard]] TableEntry add(const Barrier& barrier);
@@ -287,6 +303,12 @@ class FunctionDecoder {
     [[nodiscard]] tl::unexpected<Error> missing(const syntax::Instruction& instruction) const;
 
   private:
+    Expected<void> bind(Draft& draft, const isa::Match& match, const isa::OperandRule& rule,
+                        const syntax::Operand& operand);
+    Expected<void> bind_pair(Draft& draft, const isa::Match& match, const isa::OperandRule& rule,
+                             const syntax::Operand& operand);
+    Expected<void> bind_address(Draft& draft, const isa::Match& match, const isa::OperandRule& rule,
+                                const syntax::Operand& operand);
     Expected<void> declare_parameters(const syntax::Statement& statement);
     Expected<void> declare_slots(const std::vector<syntax::Statement::Parameter>& parameters, bool are_inputs,
                                  std::vector<Slot>& slots, Span span);
@@ -303,6 +325,7 @@ class FunctionDecoder {
     void declare_labels(const syntax::Statement& parent);
     Expected<void> branch_targets(const syntax::Statement& statement);
     Expected<void> instruction(const syntax::Statement& statement);
+    Expected<Draft> draft_of(const MatchedInstruction& instruction);
     Expected<void> instruction_by_itself(const syntax::Statement& statement);
     bool instruction_by_shape(const syntax::Statement& statement, const syntax::TokenView& tokens);
     bool branch(const syntax::TokenView& tokens, std::size_t at);
@@ -351,33 +374,40 @@ class FunctionDecoder {
     Span span_;                     // of the statement at hand
 };
 
-/// Decodes one instruction without its guard. Errc::instruction_not_emulated is kept until it is executed.
-using InstructionDecoder = Expected<Draft> (*)(FunctionDecoder&, const syntax::Instruction&);
+/// Decodes one instruction without its guard. Errc::instruction_not_emulated is kept until it is executed; a
+/// draft that has no function stands for it.
+using InstructionDecoder = Expected<Draft> (*)(FunctionDecoder&, const MatchedInstruction&);
 struct InstructionRow {
-    std::string_view opcode;
+    std::string_view opcode;  ///< of the table: `mbarrier.arrive.expect_tx`
     InstructionDecoder decode;
+    /// Others than none: the decoder adds operations and entries of its tables to the program, and changes
+    /// nothing else of it.
+    Shaping shaping = Shaping::none;
 };
 /// Null for pure instructions.
 [[nodiscard]] InstructionDecoder find_decoder(std::string_view opcode);
+/// That of the first row whose opcode begins with a word; nothing for pure instructions.
+[[nodiscard]] std::optional<Shaping> shaping_of_decoder(std::string_view word);
 [[nodiscard]] std::span<const InstructionRow> memory_rows();
 [[nodiscard]] std::span<const InstructionRow> control_rows();
 [[nodiscard]] std::span<const InstructionRow> warp_rows();
 [[nodiscard]] std::span<const InstructionRow> mbarrier_rows();
-[[nodiscard]] std::span<const InstructionRow> cluster_rows();
 [[nodiscard]] std::span<const InstructionRow> matrix_rows();
 [[nodiscard]] std::span<const InstructionRow> bulk_rows();
-/// cp.async.bulk, cp.reduce.async.bulk
-[[nodiscard]] Expected<Draft> decode_bulk_copy(FunctionDecoder& decoder,
-                                               const syntax::Instruction& instruction);
-/// st.async, red.async
-[[nodiscard]] Expected<Draft> decode_async_store(FunctionDecoder& decoder,
-                                                 const syntax::Instruction& instruction);
-/// The operand of a wait_group: how many of the last groups may still be pending.
-[[nodiscard]] Expected<std::uint32_t> pending_groups(const syntax::Instruction& instruction);
-/// cp.async.mbarrier.arrive
-[[nodiscard]] Expected<Draft> decode_copy_arrival(FunctionDecoder& decoder,
-                                                  const syntax::Instruction& instruction);
-[[nodiscard]] Expected<Draft> decode_pure(FunctionDecoder& decoder, const syntax::Instruction& instruction);
+/// Video instructions whose operands have parts; others are pure.
+[[nodiscard]] std::span<const InstructionRow> video_rows();
+[[nodiscard]] Expected<Draft> decode_pure(FunctionDecoder& decoder, const MatchedInstruction& instruction);
+/// An operation that does the same whatever the operands are.
+template <Execute E> Expected<Draft> decode_alone(FunctionDecoder&, const MatchedInstruction&) {
+    return Draft(E);
+}
+/// One of all the operands.
+template <Execute E>
+Expected<Draft> decode_bound(FunctionDecoder& decoder, const MatchedInstruction& instruction) {
+    Draft draft(E);
+    TRY(decoder.bind(draft, instruction));
+    return draft;
+}
 /// The columns of a pure instruction's operands; those of the condition code are put in behind them.
 struct PureOperands {
     std::array<Ref, arithmetic::most_outputs + 1> outputs = {};
@@ -385,7 +415,5 @@ struct PureOperands {
 };
 [[nodiscard]] Draft draft_of(FunctionDecoder& decoder, const PureInstruction& pure,
                              const syntax::Instruction& instruction, PureOperands operands);
-/// Video instructions whose operands have parts; others are pure.
-[[nodiscard]] std::span<const InstructionRow> video_rows();
 
 }  // namespace ptxgraft::emulator

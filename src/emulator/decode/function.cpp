@@ -27,9 +27,9 @@ bool is_array(const Statement::Parameter& parameter) { return parameter.count !=
 
 }  // namespace
 
-ImmediateType immediate_type(std::string_view word) {
-    const syntax::TypeRow* const type = syntax::find_type(word);
-    switch (type == nullptr ? syntax::Type::none : type->type) {
+ImmediateType immediate_type(syntax::Type type) {
+    switch (type) {
+        case syntax::Type::pred: return ImmediateType::predicate;
         case syntax::Type::f16: return ImmediateType::f16;
         case syntax::Type::f16x2: return ImmediateType::f16x2;
         case syntax::Type::bf16: return ImmediateType::bf16;
@@ -72,9 +72,9 @@ Expected<void> FunctionDecoder::decode(const Statement& statement, std::uint32_t
     function().has_code = true;
     function().first = program().marks();
     function().begin = function().first.code;
-    if (auto done = declare_parameters(statement); !done) return done;
+    TRY(declare_parameters(statement));
     scopes().open();
-    if (auto done = body(statement); !done) return done;
+    TRY(body(statement));
     scopes().close_function();
     emit(Draft(execute_return));  // PTX ISA 9.7.12.6: the end of a body returns
     link_labels();
@@ -103,8 +103,7 @@ Expected<void> FunctionDecoder::declare_parameters(const Statement& statement) {
     const auto parameters = statement.parameters();
     if (!function().is_entry) {
         const auto returns = statement.return_parameters();
-        if (auto done = declare_slots(returns, false, function().returns, statement.span()); !done)
-            return done;
+        TRY(declare_slots(returns, false, function().returns, statement.span()));
         return declare_slots(parameters, true, function().parameters, statement.span());
     }
     std::uint64_t top = 0;
@@ -449,18 +448,80 @@ tl::unexpected<Error> FunctionDecoder::missing(const syntax::Instruction& instru
 
 // --- instructions
 
-InstructionDecoder find_decoder(std::string_view opcode) {
-    static const std::unordered_map<std::string_view, InstructionDecoder> decoders = [] {
-        std::unordered_map<std::string_view, InstructionDecoder> all;
-        for (const auto rows : {memory_rows(), control_rows(), warp_rows(), mbarrier_rows(), bulk_rows(),
-                                matrix_rows(), cluster_rows(), video_rows()}) {
-            for (const InstructionRow& row : rows) all.emplace(row.opcode, row.decode);
-        }
-        return all;
-    }();
-    const auto row = decoders.find(opcode);
-    return row == decoders.end() ? nullptr : row->second;
+namespace {
+
+// Rows of decoders by their whole opcode, or the first of those whose opcode begins with a word.
+using RowMap = std::unordered_map<std::string_view, const InstructionRow*>;
+RowMap rows_by(std::string_view (*key)(std::string_view opcode)) {
+    RowMap all;
+    for (const auto rows : {memory_rows(), control_rows(), warp_rows(), mbarrier_rows(), bulk_rows(),
+                            matrix_rows(), video_rows()})
+        for (const InstructionRow& row : rows) all.emplace(key(row.opcode), &row);
+    return all;
 }
+
+}  // namespace
+
+InstructionDecoder find_decoder(std::string_view opcode) {
+    static const RowMap rows = rows_by([](std::string_view whole) { return whole; });
+    const auto row = rows.find(opcode);
+    return row == rows.end() ? nullptr : row->second->decode;
+}
+
+std::optional<Shaping> shaping_of_decoder(std::string_view word) {
+    static const RowMap rows =
+        rows_by([](std::string_view whole) { return whole.substr(0, whole.find('.')); });
+    const auto row = rows.find(word);
+    return row == rows.end() ? std::nullopt : std::optional(row->second->shaping);
+}
+
+namespace {
+
+// What the emulator lacks of opcodes that it runs: instructions with a modifier that begins so.
+struct Lack {
+    std::string_view opcode, modifier;
+};
+constexpr Lack lacks[] = {
+    {"cp.async.bulk", ".ignore_oob"},
+    {"cp.async.bulk", ".mbarrier::report"},
+    {"cp.async.bulk", ".multicast::cluster::"},
+    {"cp.async.bulk.tensor", ".cta_group::"},
+    {"cp.async.bulk.tensor", ".im2col::"},
+    {"cp.async.bulk.tensor", ".mbarrier::report"},
+    {"cp.async.bulk.tensor", ".multicast::cluster::"},
+    {"cp.async.bulk.tensor", ".override::"},
+    {"cp.async.bulk.tensor", ".tile::"},
+    {"cp.async.bulk.wait_group", ".sync_restrict::"},
+    {"cp.reduce.async.bulk.tensor", ".override::"},
+    {"cvta", ".u32"},
+    {"cvta.to", ".u32"},
+    {"ldmatrix", ".m16n16"},
+    {"ldmatrix", ".m8n16"},
+    {"mbarrier.init", ".layout::"},
+    {"mbarrier.test_wait", ".phase_type::"},
+    {"mbarrier.test_wait.parity", ".phase_type::"},
+    {"mbarrier.try_wait", ".phase_type::"},
+    {"mbarrier.try_wait.parity", ".phase_type::"},
+    {"mma", ".kind::"},
+    {"multimem.ld_reduce", ".e4m3x"},
+    {"multimem.ld_reduce", ".e5m2x"},
+    {"multimem.st", ".e4m3x"},
+    {"multimem.st", ".e5m2x"},
+    {"redux", ".f32"},
+    {"stmatrix", ".m16n8"},
+};
+
+bool is_lacking(const MatchedInstruction& instruction) {
+    const auto has = [&](std::string_view begin) {
+        return std::ranges::any_of(instruction.modifiers,
+                                   [&](std::string_view word) { return word.starts_with(begin); });
+    };
+    return std::ranges::any_of(lacks, [&](const Lack& lack) {
+        return lack.opcode == instruction.match->row->opcode && has(lack.modifier);
+    });
+}
+
+}  // namespace
 
 Expected<void> FunctionDecoder::instruction(const Statement& statement) {
     const TokenView tokens(statement);
@@ -469,20 +530,27 @@ Expected<void> FunctionDecoder::instruction(const Statement& statement) {
     return instruction_by_itself(statement);
 }
 
-// What is missing fails when it is executed; what is wrong is an error of the module. An operand that verify
-// takes and the decoder of the instruction does not is something that the emulator lacks.
-Expected<void> FunctionDecoder::instruction_by_itself(const Statement& statement) {
-    auto instruction = *statement.instruction();
-    if (auto right = module_.verify(instruction); !right) return right;
-    after_.clear();
-    const InstructionDecoder decode = find_decoder(instruction.opcode);
+// Of what isa has found right, the emulator lacks what its decoder does not take, or has no function for.
+Expected<Draft> FunctionDecoder::draft_of(const MatchedInstruction& instruction) {
+    if (is_lacking(instruction)) return missing(instruction);
+    const InstructionDecoder decode = find_decoder(instruction.match->row->opcode);
     auto draft = decode != nullptr ? decode(*this, instruction) : decode_pure(*this, instruction);
+    if (!draft && draft.error().code == Errc::operand_invalid)
+        return fail(Errc::instruction_not_emulated, draft.error().span,
+                    fmt::format("{}: {}", instruction.name, *draft.error().detail));
+    const bool does_nothing =
+        draft && draft->operation.execute == nullptr && draft->operation.function == nullptr;
+    return does_nothing ? missing(instruction) : std::move(draft);
+}
+
+// What is missing fails when it is executed.
+Expected<void> FunctionDecoder::instruction_by_itself(const Statement& statement) {
+    MatchedInstruction instruction{*statement.instruction()};
+    TRY(module_.verify(instruction));
+    after_.clear();
+    auto draft = draft_of(instruction);
     if (!draft) {
-        Error error = draft.error();
-        if (error.code == Errc::operand_invalid && module_.is_verified)
-            error = fail(Errc::instruction_not_emulated, error.span,
-                         fmt::format("{}: {}", instruction.name, *error.detail))
-                        .value();
+        Error error = std::move(draft).error();
         if (error.code != Errc::instruction_not_emulated && error.code != Errc::external_unresolved)
             return tl::unexpected(std::move(error));
         program().failures.push_back(std::move(error));
@@ -646,7 +714,7 @@ Draft draft_of(FunctionDecoder& decoder, const PureInstruction& pure, const synt
     return second;
 }
 
-Expected<Draft> decode_pure(FunctionDecoder& decoder, const syntax::Instruction& instruction) {
+Expected<Draft> decode_pure(FunctionDecoder& decoder, const MatchedInstruction& instruction) {
     std::vector<const syntax::Operand*> operands;
     bool pair = false;
     for (const syntax::Operand& operand : instruction.operands) {
@@ -659,10 +727,6 @@ Expected<Draft> decode_pure(FunctionDecoder& decoder, const syntax::Instruction&
     }
     const auto& pure = decoder.module().pure(instruction, pair);
     if (!pure) return decoder.missing(instruction);
-    if (operands.size() != std::size_t{pure->outputs} + pure->inputs) {
-        return fail(Errc::operand_invalid, instruction.span,
-                    fmt::format("{} has {} operands", instruction.name, pure->outputs + pure->inputs));
-    }
     std::array<Ref, arithmetic::most_outputs + 1> outputs;
     std::array<Ref, arithmetic::most_inputs + 1> inputs;
     for (std::size_t i = 0; i < pure->outputs; ++i) {

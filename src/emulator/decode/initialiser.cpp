@@ -1,13 +1,10 @@
 // First values of variables.
-
-#include "emulator/decode/initialiser.hpp"
-#include "base/try.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
 
+#include "emulator/decode/decode.hpp"
 #include "syntax/constant.hpp"
 #include "syntax/initialiser.hpp"
 

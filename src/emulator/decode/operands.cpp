@@ -1,9 +1,11 @@
 // Operands: registers, immediates, addresses, vectors.
 #include <fmt/format.h>
 
-#include "base/try.hpp"
+#include <algorithm>
+
 #include "emulator/decode/decode.hpp"
 #include "ptxgraft/isa.hpp"
+#include "syntax/types.hpp"
 
 namespace ptxgraft::emulator {
 using syntax::OperandKind;
@@ -44,15 +46,13 @@ Expected<Ref> FunctionDecoder::input(const syntax::Operand& operand, std::uint32
             if (bytes != 1 || operand.text().starts_with('-'))
                 return fail(Errc::operand_invalid, operand.span(),
                             fmt::format("{}: only predicates are negated", operand.text()));
-            bool negated = false;
-            auto inner = predicate(operand, negated);
-            if (!inner) return inner;
+            const Ref inner = TRY(input(operand.children().front(), 1, ImmediateType::predicate));
             const Ref result = temporary(1);
             Draft draft(+[](void* const* to, const void* const* from, std::size_t count) {
                 for (std::size_t i = 0; i < count; ++i)
                     static_cast<std::uint8_t*>(to[0])[i] = static_cast<const std::uint8_t*>(from[0])[i] ^ 1;
             });
-            emit(draft.output(result).input(*inner));
+            emit(draft.output(result).input(inner));
             program().code.back().is_micro_op = true;
             return result;
         }
@@ -113,11 +113,9 @@ Ref FunctionDecoder::sum_of(Ref a, Ref b, std::uint32_t bytes) {
 
 // `a[%r1+2]` as a value: the element's address (PTX ISA 6.4.2).
 Expected<Ref> FunctionDecoder::element_address(const syntax::Operand& operand, std::uint32_t bytes) {
-    auto base = value_of(operand.base(), 0, bytes, operand.span());
-    if (!base) return base;
-    auto distance = element_offset(operand, bytes);
-    if (!distance) return distance;
-    return sum_of(*base, *distance, bytes);
+    const Ref base = TRY(value_of(operand.base(), 0, bytes, operand.span()));
+    const Ref distance = TRY(element_offset(operand, bytes));
+    return sum_of(base, distance, bytes);
 }
 
 // The bytes from an array's begin to an element. As ptxas has it, they are the lower 32 bits of the product
@@ -172,11 +170,6 @@ Expected<Ref> FunctionDecoder::output(const syntax::Operand& operand, std::uint3
         if (find(operand.text()) == nullptr) return unknown(operand.text(), operand.span());
     }
     return fail(Errc::operand_invalid, operand.span(), std::string(operand.text()));
-}
-
-Expected<Ref> FunctionDecoder::predicate(const syntax::Operand& operand, bool& negated) {
-    negated = operand.kind() == OperandKind::negation;
-    return input(negated ? operand.children().front() : operand, 1, ImmediateType::predicate);
 }
 
 bool FunctionDecoder::is_vector(const syntax::Operand& operand) {
@@ -266,9 +259,81 @@ Expected<Ref> FunctionDecoder::address(const syntax::Operand& operand, Access& a
     const Ref dynamic = symbol->dynamic ? special_register(Special{&dynamic_shared_address}, 4) : no_ref;
     access.has_base = is_element || symbol->dynamic;
     if (!is_element) return dynamic;
-    auto distance = element_offset(operand, symbol->dynamic ? 4 : 8);
-    if (!distance || !symbol->dynamic) return distance;
-    return sum_of(dynamic, *distance, 4);
+    const Ref distance = TRY(element_offset(operand, symbol->dynamic ? 4 : 8));
+    return symbol->dynamic ? sum_of(dynamic, distance, 4) : distance;
+}
+
+namespace {
+
+// What only hints at caching reads it.
+bool is_cache_policy(const isa::OperandRule& rule) {
+    return rule.name == "policy" || (rule.name == "e" && rule.type.type == isa::RegisterType::u64);
+}
+
+std::uint32_t bytes_of(syntax::Type type) { return std::max(syntax::row(type).bytes(), 1u); }
+
+}  // namespace
+
+Expected<void> FunctionDecoder::bind(Draft& draft, const MatchedInstruction& instruction, Access* access) {
+    const isa::ActiveRules rules(*instruction.match, instruction.match->row->operands,
+                                 instruction.operands.size());
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+        const isa::OperandRule& rule = rules[i];
+        const syntax::Operand& operand = instruction.operands[i];
+        if (rule.constant_only || is_cache_policy(rule)) continue;
+        if (rule.kind == isa::RuleKind::pair) {
+            TRY(bind_pair(draft, *instruction.match, rule, operand));
+        } else if (rule.kind != isa::RuleKind::address) {
+            TRY(bind(draft, *instruction.match, rule, operand));
+        } else if (access != nullptr) {
+            const Ref base = TRY(address(operand, *access));
+            if (access->has_base) draft.input(base);
+            access = nullptr;
+        } else {
+            TRY(bind_address(draft, *instruction.match, rule, operand));
+        }
+    }
+    return {};
+}
+
+Expected<void> FunctionDecoder::bind(Draft& draft, const isa::Match& match, const isa::OperandRule& rule,
+                                     const syntax::Operand& operand) {
+    const syntax::Type type = match.type(rule.type);
+    const bool is_signed = syntax::row(type).kind == syntax::TypeKind::signed_;
+    const auto refs =
+        TRY(rule.is_output ? outputs(operand, bytes_of(type), is_signed ? Extension::sign : Extension::zeros)
+                           : inputs(operand, bytes_of(type), immediate_type(type)));
+    for (const Ref ref : refs) rule.is_output ? draft.output(ref) : draft.input(ref);
+    return {};
+}
+
+// `d|p`, or `d` alone: then the other one goes nowhere.
+Expected<void> FunctionDecoder::bind_pair(Draft& draft, const isa::Match& match, const isa::OperandRule& rule,
+                                          const syntax::Operand& operand) {
+    const bool is_pair = operand.kind() == OperandKind::pair;
+    TRY(bind(draft, match, rule.children[0], is_pair ? operand.children()[0] : operand));
+    if (is_pair) return bind(draft, match, rule.children[1], operand.children()[1]);
+    draft.output(temporary(bytes_of(match.type(rule.children[1].type))));
+    return {};
+}
+
+// `[a]`, and `[map, {x, y}]` of tensor copies.
+Expected<void> FunctionDecoder::bind_address(Draft& draft, const isa::Match& match,
+                                             const isa::OperandRule& rule, const syntax::Operand& operand) {
+    if (operand.kind() != OperandKind::address)  // ptxas takes some without brackets
+        return fail(Errc::operand_invalid, operand.span(), std::string(operand.text()));
+    const Ref base = TRY(input(operand.children().front(), 8));
+    draft.input(base);
+    for (std::size_t i = 1; i < operand.children().size(); ++i)
+        TRY(bind(draft, match, rule.children[i], operand.children()[i]));
+    return {};
+}
+
+Expected<std::uint32_t> FunctionDecoder::pending_groups(const MatchedInstruction& instruction) const {
+    constexpr std::int64_t most = 1 << 30;
+    const std::int64_t number = instruction.constant("n").value_or(0);
+    if (number < 0) return missing(instruction);
+    return static_cast<std::uint32_t>(std::min(number, most));
 }
 
 namespace {
@@ -291,13 +356,6 @@ TableEntry FunctionDecoder::add(const Barrier& barrier) {
 }
 TableEntry FunctionDecoder::add(MatrixInstruction instruction) {
     return append(Table::matrices, program().matrices, std::move(instruction));
-}
-
-Expected<Ref> FunctionDecoder::address_value(const syntax::Operand& operand) {
-    if (operand.kind() != OperandKind::address || operand.children().size() != 1) {
-        return fail(Errc::operand_invalid, operand.span(), std::string(operand.text()));
-    }
-    return input(operand.children().front(), 8);
 }
 
 Expected<std::uint32_t> FunctionDecoder::label(const syntax::Operand& operand, Symbol::Kind kind) {

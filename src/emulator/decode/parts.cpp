@@ -43,7 +43,7 @@ class Parts {
 
     // Of the first error in the text, or none.
     Expected<void> decode() {
-        if (auto done = first_.declare(); !done) return done;
+        TRY(first_.declare());
         std::vector<std::future<Expected<void>>> results;
         for (std::uint32_t i = 1; i < count_; ++i) {
             Part& part = *others_.emplace_back(std::make_unique<Part>(module_, variables_, first_));
@@ -83,8 +83,8 @@ class Parts {
         ModuleDecoder& whole =
             others_.emplace_back(std::make_unique<Part>(module_, variables_, first_))->decoder;
         std::swap(whole.program.variables, first_.program.variables);
-        if (auto done = whole.decode_bodies(ModulePart()); !done) return done;
-        if (auto done = first_.initialise(); !done) return done;
+        TRY(whole.decode_bodies(ModulePart()));
+        TRY(first_.initialise());
         return whole.initialise();
     }
 

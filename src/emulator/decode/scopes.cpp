@@ -32,137 +32,66 @@ Ref& RegisterRange::place(std::uint32_t number) {
     return near_[number];
 }
 
+void Scopes::open() {
+    table_.open();
+    ranges_before_.push_back(range_count_);
+}
+
 void Scopes::close() {
-    for (; entries_.size() > marks_.back(); entries_.pop_back()) {
-        const Entry& e = entries_.back();
-        (e.range == nullptr ? e.names->single : e.names->range) = e.hidden;
-        if (e.range == nullptr) continue;
-        --range_count_;
-        ++time_;
-    }
-    marks_.pop_back();
+    table_.close();
+    range_count_ = ranges_before_.back();
+    ranges_before_.pop_back();
+    ++time_;
 }
 
 void Scopes::close_function() {
-    entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(marks_[1]), entries_.end());
-    marks_.resize(1);
-    if (has_inner_numbered_) numbered_ = outer_numbered_;
-    forget_function();
-}
-
-void Scopes::forget_function() noexcept {
-    inner_.clear();
-    has_inner_numbered_ = false;
-    range_count_ = 0;
-    ++time_;
-    ++changes_;
+    while (table_.depth() != 0) close();
 }
 
 void Scopes::clear() noexcept {
-    entries_.clear();
-    forget_function();
-    marks_.clear();
-    outer_.clear();
-    ranges_ = numbered_ = outer_numbered_ = {};
-}
-
-const Scopes::Names* Scopes::names_of(std::string_view name) const {
-    constexpr std::size_t long_size = 32;
-    if (name.size() < long_size) return look_for(name);
-    LongName& known =
-        long_names_[(name.size() + static_cast<unsigned char>(name.back())) % long_names_.size()];
-    if (known.changes != changes_ || known.name != name) known = {name, look_for(name), changes_};
-    return known.names;
-}
-
-const Scopes::Names* Scopes::look_for(std::string_view name) const {
-    const std::uint32_t hash = syntax::hash_of(name);
-    const Names* names = inner_.find(name, hash);
-    return names != nullptr ? names : outer_.find(name, hash);
-}
-
-// A name of a function that the module has too begins with what the module says of it.
-Scopes::Names& Scopes::names_for(std::string_view name) {
-    const std::uint32_t hash = syntax::hash_of(name);
-    ++changes_;
-    if (depth() <= 1) return *outer_.put(name, hash).first;
-    const auto [names, is_new] = inner_.put(name, hash);
-    if (is_new)
-        if (const Names* outer = outer_.find(name, hash)) *names = *outer;
-    return *names;
+    table_.clear();
+    ranges_before_.clear();
+    range_count_ = 0;
+    ++time_;
 }
 
 void Scopes::declare(std::string_view name, const Symbol& symbol) {
-    if (const Numbered n = numbered(name); !n.stem.empty() && !numbered_.may_have(n.stem)) {
-        numbered_.add(n.stem);
-        if (depth() <= 1)
-            outer_numbered_.add(n.stem);
-        else
-            has_inner_numbered_ = true;
-        ++time_;
-    }
-    Names& names = names_for(name);
-    if (names.single != none && entries_[names.single].depth == depth()) {
-        entries_[names.single].symbol = symbol;
+    if (auto* const before = table_.declared_here(name)) {
+        before->symbol.symbol = symbol;
         return;
     }
-    entries_.push_back({&names, names.single, depth(), nullptr, symbol});
-    names.single = static_cast<std::uint32_t>(entries_.size() - 1);
+    ++time_;
+    table_.declare(name, {symbol});
 }
 
-RegisterRange& Scopes::new_range() {
-    if (range_count_ == pool_.size()) pool_.emplace_back();
-    return pool_[range_count_++];
-}
-
-// One of the same stem in the same scope hides the one before.
 void Scopes::declare_range(std::string_view stem, std::uint32_t count, std::uint32_t bytes,
                            std::uint32_t components, const isa::Symbol& declared) {
     ++time_;
-    ranges_.add(stem);
-    RegisterRange& range = new_range();
+    if (range_count_ == pool_.size()) pool_.emplace_back();
+    RegisterRange& range = pool_[range_count_++];
     range.reset(count, bytes, components, declared);
-    Names& names = names_for(stem);
-    entries_.push_back({&names, names.range, depth(), &range, Symbol()});
-    names.range = static_cast<std::uint32_t>(entries_.size() - 1);
+    table_.declare(stem, {{}, &range}, count);
 }
 
 const Symbol* Scopes::find(std::string_view name) const {
-    const Names* names = names_of(name);
-    return names == nullptr || names->single == none ? nullptr : &entries_[names->single].symbol;
+    const auto* const entry = table_.single(name);
+    return entry == nullptr ? nullptr : &entry->symbol.symbol;
 }
 
-bool Scopes::is_declared_here(std::string_view name) const {
-    const Names* names = names_of(name);
-    return names != nullptr && names->single != none && entries_[names->single].depth == depth();
-}
-
-// A range whose stem ends in a digit (`a1<5>`) has no elements: ptxas takes a10 for number 10 of `a`.
-const Scopes::Entry* Scopes::find_in_range(const Numbered& n) const {
-    if (n.stem.empty() || !ranges_.may_have(n.stem)) return nullptr;
-    const Names* names = names_of(n.stem);
-    for (std::uint32_t at = names == nullptr ? none : names->range; at != none; at = entries_[at].hidden)
-        if (n.number < entries_[at].range->count()) return &entries_[at];
-    return nullptr;
-}
-
-Scopes::Meaning Scopes::look_up(std::string_view name, const Numbered& n) {
-    const Entry* const element = find_in_range(n);
-    if (element != nullptr && !numbered_.may_have(n.stem)) {
-        const bool is_innermost = entries_[names_of(n.stem)->range].range == element->range;
-        if (is_innermost && element->range->components() == 1 && n.stem.size() <= longest_known_stem) {
-            std::uint64_t word = 0;
-            for (const char c : n.stem) word = word >> 8 | std::uint64_t{static_cast<unsigned char>(c)} << 56;
-            known_[place_of(word)] = {word, element->range, time_};
-        }
-        return {nullptr, element->range, static_cast<std::uint32_t>(n.number)};
+Scopes::Meaning Scopes::find_register(std::string_view name) {
+    const auto* const entry = table_.find(name);
+    if (entry == nullptr) return {};
+    RegisterRange* const range = entry->symbol.range;
+    if (range == nullptr) return {&entry->symbol.symbol, nullptr, 0};
+    const auto [stem, number] = syntax::numbered(name);
+    // Only the innermost range of a stem that no single names have is known by it.
+    if (range->components() == 1 && stem.size() <= longest_known_stem && !table_.may_have_numbered(stem) &&
+        table_.range({stem}) == entry) {
+        std::uint64_t word = 0;
+        for (const char c : stem) word = word >> 8 | std::uint64_t{static_cast<unsigned char>(c)} << 56;
+        known_[place_of(word)] = {word, range, time_};
     }
-    const Names* names = names_of(name);
-    const Entry* const single =
-        names == nullptr || names->single == none ? nullptr : &entries_[names->single];
-    if (element != nullptr && (single == nullptr || single->depth < element->depth))
-        return {nullptr, element->range, static_cast<std::uint32_t>(n.number)};
-    return {single == nullptr ? nullptr : &single->symbol, nullptr, 0};
+    return {nullptr, range, static_cast<std::uint32_t>(number)};
 }
 
 }  // namespace ptxgraft::emulator

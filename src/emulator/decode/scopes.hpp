@@ -12,7 +12,7 @@
 
 #include "emulator/machine/program.hpp"
 #include "isa/symbols.hpp"
-#include "syntax/name_map.hpp"
+#include "syntax/scopes.hpp"
 
 namespace ptxgraft::emulator {
 
@@ -58,11 +58,11 @@ class RegisterRange {
     std::unordered_map<std::uint32_t, Ref> far_;
 };
 
-/// Names in nested scopes: the module's, a function's, its blocks'. Views must outlive it. Symbols and ranges
+/// What names stand for: the module's, a function's, its blocks'. Views must outlive it. Symbols and ranges
 /// stay where they are until the next declaration.
 class Scopes {
   public:
-    void open() { marks_.push_back(entries_.size()); }
+    void open();
     void close();
     /// Closes all scopes but the module's.
     void close_function();
@@ -70,12 +70,14 @@ class Scopes {
     void clear() noexcept;
     /// In the innermost scope; it takes the place of one of that name there.
     void declare(std::string_view name, const Symbol& symbol);
-    /// `%r<5>`: %r0 to %r4, also written %r04.
+    /// `%r<5>`: %r0 to %r4, also written %r04. One of the same stem in the same scope hides the one before.
     void declare_range(std::string_view stem, std::uint32_t count, std::uint32_t bytes,
                        std::uint32_t components, const isa::Symbol& declared);
     /// A name that was declared by itself.
     [[nodiscard]] const Symbol* find(std::string_view name) const;
-    [[nodiscard]] bool is_declared_here(std::string_view name) const;
+    [[nodiscard]] bool is_declared_here(std::string_view name) {
+        return table_.declared_here(name) != nullptr;
+    }
 
     /// What a name means where a register may stand: one that was declared by itself, or one of a range.
     struct Meaning {
@@ -83,7 +85,7 @@ class Scopes {
         RegisterRange* range = nullptr;
         std::uint32_t number = 0;
     };
-    [[nodiscard]] Meaning find_register(std::string_view name) { return look_up(name, numbered(name)); }
+    [[nodiscard]] Meaning find_register(std::string_view name);
 
     /// A register of a range that was asked for lately, from a name of at most eight characters, as
     /// syntax::load_back() has it. Null otherwise, which says nothing of the name.
@@ -108,23 +110,6 @@ class Scopes {
     }
 
   private:
-    // The number behind a stem: "%r12", and for ptxas "%r012" too, is 12 of "%r"; no stem without digits.
-    struct Numbered {
-        std::string_view stem;
-        std::uint64_t number = 0;
-    };
-    static Numbered numbered(std::string_view name) {
-        constexpr std::size_t most_digits = 18;
-        std::uint64_t number = 0, unit = 1;
-        std::size_t begin = name.size();
-        for (; begin > 0; --begin, unit *= 10) {
-            const std::uint64_t digit = std::uint64_t{static_cast<unsigned char>(name[begin - 1])} - '0';
-            if (digit > 9) break;
-            number += digit * unit;
-        }
-        if (begin == name.size() || begin == 0 || name.size() - begin > most_digits) return {};
-        return {name.substr(0, begin), number};
-    }
     // The number of eight digits' values, the first of them in the lowest byte.
     static std::uint64_t decimal(std::uint64_t digits) {
         digits = digits * 10 + (digits >> 8);
@@ -137,20 +122,11 @@ class Scopes {
         constexpr std::uint64_t odd = 0x9E3779B97F4A7C15u;
         return word * odd >> 58;
     }
-    [[nodiscard]] Meaning look_up(std::string_view name, const Numbered& n);
-
-    static constexpr std::uint32_t none = 0xFFFFFFFFu;
     static constexpr std::size_t longest_known_stem = 7;
-    // Places in entries_ of the innermost declaration; each knows the one that it hides.
-    struct Names {
-        std::uint32_t single = none, range = none;
-    };
-    struct Entry {
-        Names* names;
-        std::uint32_t hidden;
-        std::uint32_t depth;
-        RegisterRange* range;  // null: a single name
+    // A name that was declared by itself has no range.
+    struct Declared {
         Symbol symbol;
+        RegisterRange* range = nullptr;
     };
     // Ranges that were asked for lately, by their stem: most names are of few.
     struct KnownStem {
@@ -158,33 +134,12 @@ class Scopes {
         RegisterRange* range = nullptr;
         std::uint64_t time = 0;
     };
-    [[nodiscard]] std::uint32_t depth() const { return static_cast<std::uint32_t>(marks_.size()); }
-    // Long names are asked for again and again, and their hashes take long.
-    struct LongName {
-        std::string_view name;
-        const Names* names = nullptr;
-        std::uint64_t changes = 0;
-    };
-    [[nodiscard]] const Names* names_of(std::string_view name) const;
-    [[nodiscard]] const Names* look_for(std::string_view name) const;
-    [[nodiscard]] Names& names_for(std::string_view name);
-    [[nodiscard]] const Entry* find_in_range(const Numbered& n) const;
-    [[nodiscard]] RegisterRange& new_range();
-    void forget_function() noexcept;
-
-    syntax::Stems ranges_;                  // `%r` of `%r<5>`
-    syntax::Stems numbered_;                // `a` of a single `a7`, of open scopes and maybe others
-    syntax::Stems outer_numbered_;          // of the module's own
-    bool has_inner_numbered_ = false;       // numbered_ is more than that
-    syntax::NameMap<Names> outer_, inner_;  // of the module; of the function that is open
-    std::vector<Entry> entries_;            // of the open scopes, in order
-    std::vector<std::size_t> marks_;
+    syntax::ScopeTable<Declared> table_;
     std::deque<RegisterRange> pool_;  // the first range_count_ are in use
     std::size_t range_count_ = 0;
+    std::vector<std::size_t> ranges_before_;  // the open scopes but the module's
     std::array<KnownStem, 64> known_ = {};
     std::uint64_t time_ = 1;  // when what is known of stems was last forgotten
-    mutable std::array<LongName, 8> long_names_ = {};
-    std::uint64_t changes_ = 1;  // when what is known of long names was
 };
 
 }  // namespace ptxgraft::emulator

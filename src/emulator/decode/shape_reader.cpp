@@ -11,25 +11,6 @@ namespace {
 using syntax::Lexeme;
 using syntax::TokenView;
 
-struct OpcodeRow {
-    std::string_view opcode;
-    Shaping shaping;
-};
-// Those that are not pure. Their decoders add operations and entries of its tables to the program, and change
-// nothing else of it. What is not here is decoded by itself.
-constexpr OpcodeRow opcode_rows[] = {
-    {"bra", Shaping::branch},       {"ld", Shaping::address},       {"ldu", Shaping::address},
-    {"st", Shaping::address},       {"atom", Shaping::address},     {"red", Shaping::address},
-    {"mov", Shaping::immediates},   {"cvta", Shaping::plain},       {"isspacep", Shaping::plain},
-    {"prefetch", Shaping::plain},   {"prefetchu", Shaping::plain},  {"shfl", Shaping::plain},
-    {"vote", Shaping::plain},       {"match", Shaping::plain},      {"redux", Shaping::plain},
-    {"elect", Shaping::plain},      {"activemask", Shaping::plain}, {"ret", Shaping::plain},
-    {"exit", Shaping::plain},       {"trap", Shaping::plain},       {"bar", Shaping::plain},
-    {"barrier", Shaping::plain},    {"mma", Shaping::plain},        {"ldmatrix", Shaping::plain},
-    {"stmatrix", Shaping::plain},   {"movmatrix", Shaping::plain},  {"mapa", Shaping::plain},
-    {"getctarank", Shaping::plain}, {"nanosleep", Shaping::plain},
-};
-
 bool has_range(std::span<const isa::OperandRule> rules) {
     return std::ranges::any_of(rules, [](const isa::OperandRule& rule) {
         return rule.range != nullptr || has_range(rule.children);
@@ -50,9 +31,7 @@ bool has_range(std::string_view opcode) {
 }
 
 Shaping shaping_of(std::string_view opcode) {
-    for (const OpcodeRow& row : opcode_rows)
-        if (row.opcode == opcode) return row.shaping;
-    if (find_decoder(opcode) != nullptr) return Shaping::none;
+    if (const auto shaping = shaping_of_decoder(opcode)) return *shaping;
     return has_range(opcode) ? Shaping::plain : Shaping::immediates;
 }
 
@@ -143,7 +122,7 @@ class KeyWriter {
     }
     void finish() {
         if (filled_ != 0) next();
-        reading_.key_size = words_;
+        reading_.key_words = words_;
     }
 
   private:
@@ -390,41 +369,16 @@ Shapes::Name Shapes::look_up(std::string_view text) {
     kept_.emplace_back(text);
     const std::string_view kept = kept_.back();
     Name& name = *names_.put(kept).first;
-    ++count_;
     name.number = ++numbers_;
     name.shaping = shaping_of(kept.substr(0, kept.find_first_of(". \t\r\n/")));
     return name;
 }
 
-Shapes::Entry& Shapes::add(std::span<const std::uint64_t> key, std::uint64_t hash) {
-    if (2 * (entries_.size() + 1) > slots_.size()) grow();
-    Entry& entry = entries_.emplace_back();
-    entry.key.assign(key.begin(), key.end());
-    ++count_;
-    const std::size_t mask = slots_.size() - 1;
-    std::size_t at = hash & mask;
-    while (slots_[at].entry != nullptr) at = (at + 1) & mask;
-    slots_[at] = {key[0], &entry};
-    return entry;
-}
-
-void Shapes::grow() {
-    slots_.assign(2 * slots_.size(), Slot());
-    const std::size_t mask = slots_.size() - 1;
-    for (Entry& entry : entries_) {
-        std::size_t at = hash_of(entry.key) & mask;
-        while (slots_[at].entry != nullptr) at = (at + 1) & mask;
-        slots_[at] = {entry.key[0], &entry};
-    }
-}
-
 void Shapes::forget() {
-    slots_.assign(slots_.size(), Slot());
-    entries_.clear();
+    entries_ = {};
     known_ = {};
     names_ = {};
     kept_.clear();
-    count_ = 0;
 }
 
 bool read_shape(FunctionDecoder& decoder, const TokenView& tokens, Reading& reading, std::size_t& at) {

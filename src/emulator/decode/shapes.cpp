@@ -114,7 +114,7 @@ bool FunctionDecoder::instruction_by_shape(const syntax::Statement& statement, c
     module_.shapes.trim();
     if (!read_shape(*this, tokens, reading_, at)) return false;
     if (reading_.shaping == Shaping::branch) return branch(tokens, at);
-    Shapes::Entry& entry = module_.shapes.find(std::span(reading_.key).first(reading_.key_size));
+    Shapes::Entry& entry = module_.shapes.find(reading_.shape());
     const std::uint32_t often = module_.shapes.often;
     if (entry.seen < often && ++entry.seen == often) entry.shape = learn(statement);
     return entry.shape != nullptr && make(*entry.shape);

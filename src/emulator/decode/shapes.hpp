@@ -72,11 +72,14 @@ struct Reading {
     std::array<std::uint32_t, most_registers> tokens;
     std::array<Immediate, 4> immediates;
     std::array<std::uint64_t, most_key_words> key;
-    std::size_t registers = 0, immediate_count = 0, key_size = 0;
+    std::size_t registers = 0, immediate_count = 0, key_words = 0;
     Shaping shaping = Shaping::none;
     bool has_address = false;  ///< of which the offset is:
     std::uint64_t offset = 0;
 
+    [[nodiscard]] std::string_view shape() const {
+        return {reinterpret_cast<const char*>(key.data()), key_words * sizeof key[0]};
+    }
     [[nodiscard]] std::optional<std::size_t> register_at(std::string_view name,
                                                          const syntax::TokenView& instruction) const;
     [[nodiscard]] std::optional<std::size_t> immediate_at(std::string_view text) const;
@@ -139,17 +142,14 @@ class Shapes {
         return known.name;
     }
     struct Entry {
-        std::vector<std::uint64_t> key;
         std::uint32_t seen = 0;                   ///< how many times, up to `often`
         std::unique_ptr<InstructionShape> shape;  ///< null: instructions are decoded by themselves
     };
     std::uint32_t often = 2;  ///< a shape that was seen so often is learned
-    [[nodiscard]] Entry& find(std::span<const std::uint64_t> key) {
-        const std::uint64_t hash = hash_of(key);
-        const std::size_t mask = slots_.size() - 1;
-        for (std::size_t at = hash & mask; slots_[at].entry != nullptr; at = (at + 1) & mask)
-            if (slots_[at].first == key[0] && is_equal(slots_[at].entry->key, key)) return *slots_[at].entry;
-        return add(key, hash);
+    [[nodiscard]] Entry& find(std::string_view key) {
+        const std::uint32_t hash = syntax::hash_of(key);
+        if (Entry* const known = entries_.find(key, hash)) return *known;
+        return *entries_.put(kept_.emplace_back(key), hash).first;
     }
     /// What is known of instructions holds for modules of one version and target.
     void use_for(const isa::InstructionVerifier::Setting& setting) {
@@ -161,16 +161,12 @@ class Shapes {
     [[nodiscard]] std::uint64_t new_module() { return ++modules_; }
     /// Forgets all when there are many. Not while an instruction is looked at.
     void trim() {
-        if (count_ >= most) [[unlikely]]
+        if (kept_.size() >= most) [[unlikely]]
             forget();
     }
 
   private:
     static constexpr std::size_t most = 1 << 15, longest_known_name = 16;
-    struct Slot {
-        std::uint64_t first = 0;  // of the key
-        Entry* entry = nullptr;
-    };
     // Names that were asked for lately.
     struct KnownName {
         std::uint64_t high = 0, low = 0;
@@ -180,28 +176,13 @@ class Shapes {
         constexpr std::uint64_t odd = 0x9E3779B97F4A7C15u;
         return word * odd >> 32;
     }
-    static std::uint64_t hash_of(std::span<const std::uint64_t> key) {
-        std::uint64_t hash = 0;
-        for (const std::uint64_t word : key) hash = place_of(hash ^ word) ^ (hash ^ word) << 32;
-        return place_of(hash);
-    }
-    static bool is_equal(std::span<const std::uint64_t> a, std::span<const std::uint64_t> b) {
-        if (a.size() != b.size()) return false;
-        for (std::size_t i = 1; i < a.size(); ++i)
-            if (a[i] != b[i]) return false;
-        return true;
-    }
     [[nodiscard]] Name look_up(std::string_view text);
-    Entry& add(std::span<const std::uint64_t> key, std::uint64_t hash);
-    void grow();
     void forget();
     isa::InstructionVerifier::Setting setting_;
-    std::deque<std::string> kept_;  // what names_ has views of
+    std::deque<std::string> kept_;  // what names_ and entries_ have views of
     syntax::NameMap<Name> names_;
     std::array<KnownName, 256> known_ = {};
-    std::vector<Slot> slots_ = std::vector<Slot>(256);  // open addressing
-    std::deque<Entry> entries_;
-    std::size_t count_ = 0;      // of names and shapes
+    syntax::NameMap<Entry> entries_;
     std::uint32_t numbers_ = 0;  // given to names, each once
     std::uint64_t modules_ = 0;
 };

@@ -1,17 +1,11 @@
 // PTX ISA 9.7.18: parts of the operands of video instructions. A prmt before the operation selects what it
 // takes of a register, extended by its sign or by zeros, and one behind it merges the result with the rest of
 // the register of c. So the bytes that an instruction leaves alone stay as undefined as they were.
-#include <fmt/format.h>
-
-#include <algorithm>
-
-#include "base/try.hpp"
 #include "emulator/decode/decode.hpp"
 
 namespace ptxgraft::emulator {
 namespace {
 
-using syntax::Instruction;
 using syntax::Operand;
 using syntax::OperandKind;
 
@@ -26,46 +20,19 @@ struct Source {
     bool is_negated = false;
 };
 
-bool is_part(std::string_view part) {
-    return part.size() > 2 && (part[1] == 'b' || part[1] == 'h') &&
-           part.find_first_not_of("01234567", 2) == std::string_view::npos;
-}
-bool is_part(std::string_view part, char letter, std::size_t digits, char last) {
-    const auto is_right = [&](char digit) { return digit <= last; };
-    return part[1] == letter && part.size() == 2 + digits &&
-           std::all_of(part.begin() + 2, part.end(), is_right);
-}
-// What stands behind a register of a scalar instruction; behind a source of one with lanes, and its
-// destination. Nothing is right everywhere.
-bool is_scalar_part(std::string_view part) {
-    return part.empty() || is_part(part, 'b', 1, '3') || is_part(part, 'h', 1, '1');
-}
-bool is_selector(std::string_view part, std::size_t lanes) {
-    return part.empty() || is_part(part, lanes == 2 ? 'h' : 'b', lanes, lanes == 2 ? '3' : '7');
-}
-bool is_mask(std::string_view part, std::size_t lanes) {
-    if (part.empty()) return true;
-    const auto digits = part.substr(2);
-    const bool falls = std::adjacent_find(digits.begin(), digits.end(),
-                                          [](char a, char b) { return a <= b; }) == digits.end();
-    return is_part(part, lanes == 2 ? 'h' : 'b', digits.size(), static_cast<char>('0' + lanes - 1)) && falls;
-}
-
-Source source_of(FunctionDecoder& decoder, const Operand& operand) {
+Source source_of(FunctionDecoder& decoder, const Operand& operand, const isa::OperandRule& rule) {
     Source source{.operand = &operand};
-    if (operand.kind() == OperandKind::negation && operand.text().starts_with('-')) {
+    if (operand.kind() == OperandKind::negation) {
         source.is_negated = true;
         source.operand = &operand.children().front();
     }
-    if (source.operand->kind() != OperandKind::identifier) return source;
-    const std::string_view name = source.operand->text();
-    const std::size_t dot = name.rfind('.');
-    if (dot == std::string_view::npos || !is_part(name.substr(dot)) || decoder.find_register(name))
+    const std::string_view text = source.operand->text();
+    const std::size_t dot = text.find('.');
+    if (rule.kind < isa::RuleKind::selector || source.operand->kind() != OperandKind::identifier ||
+        dot == std::string_view::npos)
         return source;
-    const auto found = decoder.find_register(name.substr(0, dot));
-    if (!found || width(*found) != word_bytes) return source;
-    source.column = *found;
-    source.part = name.substr(dot);
+    source.column = *decoder.find_register(text.substr(0, dot));
+    source.part = text.substr(dot);
     return source;
 }
 
@@ -92,7 +59,7 @@ Ref permuted(FunctionDecoder& decoder, Ref a, Ref b, std::uint32_t selector) {
 }
 
 // The type modifiers: of d, a and b; those of vset are of a and b.
-bool is_signed(const Instruction& instruction, std::size_t source) {
+bool is_signed(const MatchedInstruction& instruction, std::size_t source) {
     std::vector<std::string_view> types;
     for (const std::string_view modifier : instruction.modifiers)
         if (modifier == ".u32" || modifier == ".s32") types.push_back(modifier);
@@ -162,34 +129,29 @@ std::uint32_t without_others(std::uint32_t selector, std::uint32_t mask, std::ui
 
 // --- instructions
 
-const std::optional<PureInstruction>& resolved(FunctionDecoder& decoder, Instruction instruction,
+const std::optional<PureInstruction>& resolved(FunctionDecoder& decoder, MatchedInstruction instruction,
                                                std::string_view last, std::size_t operands) {
     if (!last.empty()) instruction.modifiers.push_back(last);
     while (instruction.operands.size() > operands) instruction.operands.pop_back();
     return decoder.module().pure(instruction, false);
 }
 
-Expected<Draft> decode_scalar(FunctionDecoder& decoder, const Instruction& instruction,
+Expected<Draft> decode_scalar(FunctionDecoder& decoder, const MatchedInstruction& instruction,
                               const std::vector<Source>& operands) {
     const Source& d = operands[0];
     const bool merges = !d.part.empty(), negates_product = operands[1].is_negated != operands[2].is_negated;
     const bool negates_third = operands.size() == 4 && operands[3].is_negated;
-    const auto is_right = [](const Source& operand) { return is_scalar_part(operand.part); };
-    if ((merges && operands.size() != 4) || !std::all_of(operands.begin(), operands.end(), is_right) ||
-        (operands.size() == 4 && !operands[3].part.empty()))
-        return decoder.missing(instruction);
     const std::string_view last = merges ? d.part : negates_product ? ".negab" : negates_third ? ".negc" : "";
     const auto& pure = resolved(decoder, instruction, last, merges ? 3 : operands.size());
     if (!pure) return decoder.missing(instruction);
     PureOperands columns;
     for (std::size_t i = 1; i < operands.size(); ++i) {
-        auto column = column_of(decoder, operands[i]);
-        if (!column) return tl::unexpected<Error>(column.error());
+        Ref column = TRY(column_of(decoder, operands[i]));
         const std::string_view part = operands[i].part;
         if (!part.empty())
-            column = permuted(decoder, *column, decoder.constant(0, word_bytes),
+            column = permuted(decoder, column, decoder.constant(0, word_bytes),
                               extending_selector(part, is_signed(instruction, i - 1)));
-        columns.inputs[i - 1] = *column;
+        columns.inputs[i - 1] = column;
     }
     if (!merges) {
         const auto result = TRY(decoder.output(*d.operand, word_bytes));
@@ -204,26 +166,22 @@ Expected<Draft> decode_scalar(FunctionDecoder& decoder, const Instruction& instr
     return permutation(decoder, d.column, value, third, merging_selector(d.part));
 }
 
-Expected<Draft> decode_lanes(FunctionDecoder& decoder, const Instruction& instruction,
+Expected<Draft> decode_lanes(FunctionDecoder& decoder, const MatchedInstruction& instruction,
                              const std::vector<Source>& operands) {
     const Source &d = operands[0], &a = operands[1], &b = operands[2], &c = operands[3];
     const bool adds = instruction.has(".add");
     const std::size_t lanes = instruction.opcode.ends_with('2') ? 2 : 4;
-    if (!is_mask(d.part, lanes) || !is_selector(a.part, lanes) || !is_selector(b.part, lanes) ||
-        !c.part.empty())
-        return decoder.missing(instruction);
     const std::uint32_t mask = lane_mask(d.part), lane_bits = static_cast<std::uint32_t>(16 / lanes);
     const auto& pure = resolved(decoder, instruction, adds ? d.part : "", operands.size());
-    const auto left = column_of(decoder, a), right = column_of(decoder, b), third = column_of(decoder, c);
     if (!pure) return decoder.missing(instruction);
-    for (const auto* column : {&left, &right, &third})
-        if (!*column) return tl::unexpected<Error>(column->error());
+    const Ref left = TRY(column_of(decoder, a)), right = TRY(column_of(decoder, b)),
+              third = TRY(column_of(decoder, c));
     const std::uint32_t lanes_a = without_others(lane_selector(a.part, register_a), mask, lane_bits);
     const std::uint32_t lanes_b = without_others(lane_selector(b.part, register_b), mask, lane_bits);
     PureOperands columns;
-    columns.inputs[0] = lanes_a == register_a ? *left : permuted(decoder, *left, *right, lanes_a);
-    columns.inputs[1] = lanes_b == register_b ? *right : permuted(decoder, *left, *right, lanes_b);
-    columns.inputs[2] = adds ? *third : decoder.constant(0, word_bytes);  // all lanes come from the operation
+    columns.inputs[0] = lanes_a == register_a ? left : permuted(decoder, left, right, lanes_a);
+    columns.inputs[1] = lanes_b == register_b ? right : permuted(decoder, left, right, lanes_b);
+    columns.inputs[2] = adds ? third : decoder.constant(0, word_bytes);  // all lanes come from the operation
     const auto result =
         TRY(d.column != no_ref ? Expected<Ref>(d.column) : decoder.output(*d.operand, word_bytes));
     columns.outputs[0] = adds || mask == 0xFFFF ? result : decoder.temporary(word_bytes);
@@ -231,13 +189,16 @@ Expected<Draft> decode_lanes(FunctionDecoder& decoder, const Instruction& instru
     if (adds || mask == 0xFFFF) return operation;
     operation.operation.is_micro_op = true;
     decoder.emit(operation);
-    return permutation(decoder, result, columns.outputs[0], *third,
+    return permutation(decoder, result, columns.outputs[0], third,
                        (register_a & mask) | (register_b & ~mask & 0xFFFF));
 }
 
-Expected<Draft> decode_video(FunctionDecoder& decoder, const Instruction& instruction) {
+Expected<Draft> decode_video(FunctionDecoder& decoder, const MatchedInstruction& instruction) {
     std::vector<Source> operands;
-    for (const Operand& operand : instruction.operands) operands.push_back(source_of(decoder, operand));
+    const isa::ActiveRules rules(*instruction.match, instruction.match->row->operands,
+                                 instruction.operands.size());
+    for (std::size_t i = 0; i < rules.size(); ++i)
+        operands.push_back(source_of(decoder, instruction.operands[i], rules[i]));
     const bool has_lanes = instruction.opcode.ends_with('2') || instruction.opcode.ends_with('4');
     return has_lanes ? decode_lanes(decoder, instruction, operands)
                      : decode_scalar(decoder, instruction, operands);

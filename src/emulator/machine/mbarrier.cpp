@@ -1,7 +1,6 @@
 // The mbarrier instructions (PTX ISA 9.7.13.15).
 #include <fmt/format.h>
 
-#include "base/try.hpp"
 #include "emulator/decode/decode.hpp"
 #include "emulator/machine/cta.hpp"
 #include "emulator/machine/mbarrier_object.hpp"
@@ -9,8 +8,6 @@
 
 namespace ptxgraft::emulator {
 namespace {
-
-using syntax::Instruction;
 
 const Access& access_of(const Warp& warp, const Operation& operation) {
     return warp.program().accesses[operation.extra];
@@ -51,8 +48,6 @@ using Change = Expected<void> (*)(Mbarrier& object, std::uint32_t count);
 
 /// Who lets others know: the thread, or the cp.async that it issued, or nobody.
 enum class Arriving : std::uint8_t { thread, copies, nobody };
-
-Expected<void> invalidate(Mbarrier& object, std::uint32_t);
 
 template <Change C, Owner O = Owner::any, Arriving Of = Arriving::thread>
 Flow execute_change(Warp& warp, const Operation& operation, std::uint32_t mask) {
@@ -167,95 +162,52 @@ Flow execute_pending_count(Warp& warp, const Operation& operation, std::uint32_t
 
 // What all forms have in common: destination or none, address, one input or the constant 1. An mbarrier that
 // another CTA of the cluster arrives at without a scope is one that public code waits at: here it reaches the
-// cluster, though .cta is what the manual has.
-Expected<Draft> decode(FunctionDecoder& decoder, const Instruction& instruction, Execute execute,
-                       std::uint32_t result_bytes, std::uint32_t input_bytes) {
-    const auto& operands = instruction.operands;
-    const std::size_t at = result_bytes != 0 ? 1 : 0;
-    if (operands.size() < at + 1) return decoder.missing(instruction);
-    Access access{.space = Space::shared, .bytes = 8};
-    access.semantics = instruction.has(".relaxed") ? Semantics::relaxed : Semantics::acq_rel;
-    access.reach = instruction.has(".cta") ? Reach::cta : Reach::cluster;
-    if (!instruction.has(".shared") && !instruction.has(".shared::cta") &&
-        !instruction.has(".shared::cluster"))
-        access.space = Space::generic;
-    if (instruction.has(".shared::cluster")) access.space = Space::shared_cluster;
-    auto base = TRY(decoder.address(operands[at], access));
-    auto result =
-        result_bytes != 0 ? decoder.output(operands[0], result_bytes) : Expected<Ref>(decoder.temporary(8));
-    auto value = operands.size() > at + 1 ? decoder.input(operands[at + 1], input_bytes)
-                                          : Expected<Ref>(decoder.constant(1, input_bytes));
-    if (!result) return tl::unexpected<Error>(result.error());
-    if (!value) return tl::unexpected<Error>(value.error());
-    Draft draft(execute, decoder.add(access));
-    draft.output(*result);
-    if (access.has_base) draft.input(base);
-    draft.input(*value);
+// cluster, though .cta is what the manual has. How long a try_wait waits is its own matter.
+template <Execute E> Expected<Draft> decode(FunctionDecoder& decoder, const MatchedInstruction& instruction) {
+    Access access{.space = space_of(instruction),
+                  .semantics = instruction.has(".relaxed") ? Semantics::relaxed : Semantics::acq_rel,
+                  .reach = reach_of(instruction),
+                  .bytes = 8};
+    Draft draft(E);
+    TRY(decoder.bind(draft, instruction, &access));
+    if (draft.operation.outputs == 0) draft.output(decoder.temporary(8));
+    const unsigned base = access.has_base ? 1 : 0;
+    if (draft.operation.inputs == base) draft.input(decoder.constant(1, 4));
+    if (draft.operation.inputs == base + 2) static_cast<void>(draft.take_input());
+    draft.set(decoder.add(access));
     return draft;
 }
 
-Execute arrival(bool drops, bool expects, bool completes) {
-    if (expects)
-        return drops ? execute_change<arrive_expecting<true>> : execute_change<arrive_expecting<false>>;
-    if (completes) return drops ? execute_change<arrive<true>> : execute_change<arrive<false>>;
-    return drops ? execute_change<arrive_without_completing<true>>
-                 : execute_change<arrive_without_completing<false>>;
-}
-
-// mbarrier.pending_count.b64 count, state
-Expected<Draft> decode_pending_count(FunctionDecoder& decoder, const Instruction& instruction) {
-    if (instruction.operands.size() != 2) return decoder.missing(instruction);
-    auto count = decoder.output(instruction.operands[0], 4);
-    auto state = decoder.input(instruction.operands[1], 8);
-    if (!count) return tl::unexpected<Error>(count.error());
-    if (!state) return tl::unexpected<Error>(state.error());
-    return Draft(execute_pending_count).output(*count).input(*state);
-}
-
-Expected<Draft> decode_mbarrier(FunctionDecoder& decoder, const Instruction& instruction) {
-    Words words(instruction);
-    const std::string_view what = words.take_of({".init", ".inval", ".arrive", ".arrive_drop", ".test_wait",
-                                                 ".try_wait", ".complete_tx", ".pending_count"});
-    const bool expects = words.take(".expect_tx");
-    const bool parity = words.take(".parity"), waits = what == ".test_wait" || what == ".try_wait";
-    const bool completes = !words.take(".noComplete");
-    const bool arrives = what.starts_with(".arrive");
-    words.take_of({".release", ".acquire", ".relaxed"});
-    words.take_scope();
-    words.take_of({".shared", ".shared::cta", ".shared::cluster"});
-    const bool fits = (!expects || arrives || what.empty()) && (completes || (arrives && !expects)) &&
-                      (!parity || waits) && (expects || !what.empty());
-    if (!words.take(".b64") || !words.empty() || !fits || instruction.operands.empty())
-        return decoder.missing(instruction);
-    if (what.empty())
-        return decode(decoder, instruction, execute_change<expect, Owner::any, Arriving::nobody>, 0, 4);
-    if (what == ".complete_tx")
-        return decode(decoder, instruction, execute_change<complete, Owner::any, Arriving::nobody>, 0, 4);
-    if (what == ".pending_count") return decode_pending_count(decoder, instruction);
-    if (what == ".inval")
-        return decode(decoder, instruction, execute_change<invalidate, Owner::this_cta, Arriving::nobody>, 0,
-                      4);
-    if (what == ".init") return decode(decoder, instruction, execute_init, 0, 4);
-    if (waits)
-        return decode(decoder, instruction, parity ? execute_test<true> : execute_test<false>, 1,
-                      parity ? 4 : 8);
-    const bool has_result = instruction.operands[0].kind() != syntax::OperandKind::address;
-    return decode(decoder, instruction, arrival(what == ".arrive_drop", expects, completes),
-                  has_result ? 8 : 0, 4);
-}
-
-constexpr InstructionRow rows[] = {{"mbarrier", decode_mbarrier}};
-
-}  // namespace
-
 // Copies are complete at once, so their arrival is one of this thread: with .noinc it is among those
 // expected, without it was expected in addition just now, and changes nothing.
-Expected<Draft> decode_copy_arrival(FunctionDecoder& decoder, const Instruction& instruction) {
-    const Execute execute = instruction.has(".noinc")
-                                ? execute_change<arrive<false>, Owner::this_cta, Arriving::copies>
-                                : execute_change<keep, Owner::this_cta, Arriving::copies>;
-    return decode(decoder, instruction, execute, 0, 4);
+Expected<Draft> decode_copy_arrival(FunctionDecoder& decoder, const MatchedInstruction& instruction) {
+    decoder.program().uses_copies = true;
+    const auto decode_arrival = instruction.has(".noinc")
+                                    ? decode<execute_change<arrive<false>, Owner::this_cta, Arriving::copies>>
+                                    : decode<execute_change<keep, Owner::this_cta, Arriving::copies>>;
+    return decode_arrival(decoder, instruction);
 }
+
+constexpr InstructionRow rows[] = {
+    {"mbarrier.init", decode<execute_init>},
+    {"mbarrier.inval", decode<execute_change<invalidate, Owner::this_cta, Arriving::nobody>>},
+    {"mbarrier.expect_tx", decode<execute_change<expect, Owner::any, Arriving::nobody>>},
+    {"mbarrier.complete_tx", decode<execute_change<complete, Owner::any, Arriving::nobody>>},
+    {"mbarrier.arrive", decode<execute_change<arrive<false>>>},
+    {"mbarrier.arrive_drop", decode<execute_change<arrive<true>>>},
+    {"mbarrier.arrive.expect_tx", decode<execute_change<arrive_expecting<false>>>},
+    {"mbarrier.arrive_drop.expect_tx", decode<execute_change<arrive_expecting<true>>>},
+    {"mbarrier.arrive.noComplete", decode<execute_change<arrive_without_completing<false>>>},
+    {"mbarrier.arrive_drop.noComplete", decode<execute_change<arrive_without_completing<true>>>},
+    {"mbarrier.test_wait", decode<execute_test<false>>},
+    {"mbarrier.try_wait", decode<execute_test<false>>},
+    {"mbarrier.test_wait.parity", decode<execute_test<true>>},
+    {"mbarrier.try_wait.parity", decode<execute_test<true>>},
+    {"mbarrier.pending_count", decode_bound<execute_pending_count>},
+    {"cp.async.mbarrier.arrive", decode_copy_arrival},
+};
+
+}  // namespace
 
 std::span<const InstructionRow> mbarrier_rows() { return rows; }
 
