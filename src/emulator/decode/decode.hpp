@@ -79,14 +79,10 @@ class Draft {
         table = entry.table;
     }
     /// Behind the outputs that it has.
-    Draft& output(Ref ref) {
-        refs_.insert(refs_.begin() + operation.outputs++, ref);
-        return *this;
-    }
+    Draft& output(Ref ref) { return add(operation.outputs++, ref); }
     Draft& input(Ref ref) {
         ++operation.inputs;
-        refs_.push_back(ref);
-        return *this;
+        return add(refs_.size(), ref);
     }
     /// The last input, which is one no longer.
     Ref take_input() {
@@ -102,6 +98,12 @@ class Draft {
     Table table = Table::none;
 
   private:
+    Draft& add(std::size_t at, Ref ref) {
+        constexpr std::size_t usual = 8;
+        if (refs_.empty()) refs_.reserve(usual);
+        refs_.insert(refs_.begin() + static_cast<std::ptrdiff_t>(at), ref);
+        return *this;
+    }
     std::vector<Ref> refs_;
 };
 
@@ -130,8 +132,8 @@ class ModuleDecoder {
     Expected<void> initialise();
     Expected<Program> finish();
 
-    /// Of samples of the table, which are not for one version and target: instructions of others are taken too,
-    /// and lists of branch targets that stand behind their uses.
+    /// Of samples of the table, which are not for one version and target: instructions of others are taken
+    /// too, and lists of branch targets that stand behind their uses.
     bool takes_samples = false;
     /// Where the table of each operation goes that is emitted; null: nowhere.
     std::vector<TableEntry>* entries = nullptr;
@@ -349,7 +351,7 @@ class FunctionDecoder {
     Expected<Ref> element_offset(const syntax::Operand& operand, std::uint32_t bytes);
     Ref read_as(Ref ref, std::uint32_t bytes);
     Ref copy_of(Ref predicate);
-    void emit_with_guard(Draft draft, const syntax::Instruction& instruction, Ref guard);
+    void emit_with_guard(Draft& draft, const syntax::Instruction& instruction, Ref guard);
     void mark_runs();
     void join_row(Operation& operation, Operation& behind);
     Expected<std::uint32_t> place_in_frame(std::uint64_t bytes, std::uint32_t align, Span span);

@@ -584,7 +584,7 @@ Ref FunctionDecoder::copy_of(Ref predicate) {
     return copy;
 }
 
-void FunctionDecoder::emit_with_guard(Draft draft, const syntax::Instruction& instruction, Ref guard) {
+void FunctionDecoder::emit_with_guard(Draft& draft, const syntax::Instruction& instruction, Ref guard) {
     if (guard != no_ref) {
         draft.operation.guard = guard;
         draft.operation.guard_negated = instruction.guard->negated;
