@@ -36,7 +36,7 @@ struct RouteOptions {
 struct RouteChoice {
     std::string site;
     Route route = Route::inlined;
-    std::string reason;  ///< "a copy is in a loop (line 210)"
+    std::string reason;  ///< "there is one copy"
 };
 
 }  // namespace ptxgraft

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <utility>
 
 #include "ptxgraft/target.hpp"
 #include "text_file.hpp"
@@ -124,13 +125,16 @@ Route route_of(std::string_view text) {
 
 RouteOptions route_options(const StubFlags& flags) {
     RouteOptions options;
+    bool has_common = false;
     for (const std::string& text : flags.routes) {
         if (text.find('=') == std::string::npos) {
+            if (std::exchange(has_common, true)) fail_usage("two routes are given for all sites");
             options.route = route_of(text);
             continue;
         }
         const NamedValue given = split_named("--route", text);
-        options.sites[given.name] = route_of(given.value);
+        if (!options.sites.emplace(given.name, route_of(given.value)).second)
+            fail_usage(fmt::format("two routes are given for site '{}'", given.name));
     }
     return options;
 }

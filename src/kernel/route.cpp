@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <unordered_map>
 
 #include "base/try.hpp"
 #include "ptxgraft/syntax.hpp"
@@ -63,18 +64,79 @@ std::uint32_t line_of(std::string_view text, std::size_t at) {
            1;
 }
 
-void add_local_names(syntax::Statement function, std::unordered_set<std::string>& names) {
-    for (const auto& parameter : function.parameters()) names.emplace(parameter.name);
-    for (const auto& parameter : function.return_parameters()) names.emplace(parameter.name);
+// Labels and variables that are declared in a function, its registers too if they are wanted.
+void add_declared_names(syntax::Statement function, bool with_registers,
+                        std::unordered_set<std::string>& names) {
     for (const syntax::Statement s : function.walk()) {
         if (s.kind() == syntax::StatementKind::label) names.emplace(s.name());
         const auto variable = s.variable();
-        if (!variable || variable->space == ".reg") continue;
+        if (!variable || (variable->space == ".reg" && !with_registers)) continue;
         for (const auto& declarator : variable->declarators) names.emplace(declarator.name);
     }
 }
 
+// What a stub may name where it stands in a function, and not in one of its own in front of that.
+void add_local_names(syntax::Statement function, std::unordered_set<std::string>& names) {
+    names.emplace(function.name());
+    for (const auto& parameter : function.parameters()) names.emplace(parameter.name);
+    for (const auto& parameter : function.return_parameters()) names.emplace(parameter.name);
+    add_declared_names(function, false, names);
+}
+
 bool contains(Span span, std::size_t at) { return span.begin <= at && at < span.end; }
+
+bool is_in(const std::vector<Span>& spans, Span span) {
+    return std::ranges::any_of(spans, [&](Span s) { return s.begin < span.end && span.begin < s.end; });
+}
+
+// Functions that one call of an entry may run more than once: those that are called in a loop or by one that
+// is, and recursive ones. Where an address of a function is taken, each that is named so may be.
+class Repeated {
+  public:
+    explicit Repeated(const std::vector<syntax::Statement>& functions)
+        : successors_(functions.size()), is_repeated_(functions.size()) {
+        for (std::size_t i = 0; i < functions.size(); ++i) numbers_.emplace(functions[i].name(), i);
+        for (std::size_t i = 0; i < functions.size(); ++i) read(functions[i], i);
+        const std::vector<bool> recursive = syntax::nodes_on_cycles(successors_);
+        for (std::size_t i = 0; i < functions.size(); ++i)
+            if (recursive[i] || is_looped_.contains(i)) spread(i);
+    }
+    [[nodiscard]] bool has(std::string_view function) const {
+        const auto found = numbers_.find(function);
+        return found != numbers_.end() && is_repeated_[found->second];
+    }
+
+  private:
+    void read(syntax::Statement function, std::size_t number) {
+        const std::vector<Span> loops = syntax::blocks_in_loops(function);
+        for (const syntax::Statement s : function.instructions()) {
+            s.tokens(tokens_);
+            const bool is_call = s.instruction()->opcode == "call";
+            for (const syntax::Token& token : tokens_) {
+                const auto named = numbers_.find(token.text);
+                if (named == numbers_.end()) continue;
+                successors_[number].push_back(named->second);
+                if (!is_call || is_in(loops, s.span())) is_looped_.insert(named->second);
+            }
+        }
+    }
+    void spread(std::size_t number) {
+        std::vector<std::size_t> open{number};
+        while (!open.empty()) {
+            const std::size_t at = open.back();
+            open.pop_back();
+            if (is_repeated_[at]) continue;
+            is_repeated_[at] = true;
+            open.insert(open.end(), successors_[at].begin(), successors_[at].end());
+        }
+    }
+
+    std::unordered_map<std::string_view, std::size_t> numbers_;
+    std::vector<std::vector<std::size_t>> successors_;  // whom each function names
+    std::unordered_set<std::size_t> is_looped_;
+    std::vector<bool> is_repeated_;
+    std::vector<syntax::Token> tokens_;
+};
 
 // The function around a place of the text.
 syntax::Statement function_at(const std::vector<syntax::Statement>& functions, std::size_t at) {
@@ -88,12 +150,17 @@ syntax::Statement function_at(const std::vector<syntax::Statement>& functions, s
 Expected<RoutePlan> RoutePlan::make(const std::string& ptx, const Sites& sites) {
     const syntax::Module module = TRY(syntax::parse(ptx));
     const std::vector<syntax::Statement> functions = module.functions();
+    const Repeated repeated(functions);
     std::vector<Span> loops;
     RoutePlan plan;
     plan.sites_ = &sites;
     for (const Sites::Function& holder : sites.functions) {
         const syntax::Statement function = function_at(functions, holder.span.begin);
         add_local_names(function, plan.local_names_);
+        if (repeated.has(function.name())) {
+            loops.push_back(function.span());
+            continue;
+        }
         const std::vector<Span> more = syntax::blocks_in_loops(function);
         loops.insert(loops.end(), more.begin(), more.end());
     }
@@ -109,10 +176,8 @@ Expected<RoutePlan> RoutePlan::make(const std::string& ptx, const Sites& sites) 
         route.copies = site.copies.size();
         route.function_begin = function_at(functions, site.copies.front().stub.begin).span().begin;
         for (const SiteCopy& copy : site.copies) {
-            const bool is_in_loop = std::ranges::any_of(loops, [&](Span loop) {
-                return loop.begin < copy.marker.end && copy.marker.begin < loop.end;
-            });
-            if (is_in_loop && route.loop_line == 0) route.loop_line = line_of(ptx, copy.marker.begin);
+            if (route.loop_line == 0 && is_in(loops, copy.marker))
+                route.loop_line = line_of(ptx, copy.marker.begin);
         }
         plan.routes_.push_back(std::move(route));
     }
@@ -134,7 +199,8 @@ Expected<RouteChoice> RoutePlan::choose(const Site& site, const Stub& stub, Rout
     }
     const std::size_t instructions = route.copies * stub.instruction_count();
     if (why_not.empty() && route.loop_line != 0)
-        why_not = fmt::format("a copy is in a loop (line {})", route.loop_line);
+        why_not =
+            fmt::format("a copy is in a loop, or in a function that one calls (line {})", route.loop_line);
     if (why_not.empty() && route.copies == 1) why_not = "there is one copy";
     const std::string count =
         fmt::format("{} copies of {} instructions", route.copies, stub.instruction_count());
@@ -151,6 +217,10 @@ std::string RoutePlan::obstacle(const Site& site, const Stub& stub) const {
     bool sets_carry = false;
     std::vector<syntax::Token> tokens;
     const syntax::Statement function = tree->functions().front();
+    if (stub.ptx().find(function.name()) != std::string::npos)
+        return fmt::format("it has the name {} of its own function", function.name());
+    std::unordered_set<std::string> own;
+    add_declared_names(function, true, own);
     for (const syntax::Statement s : function.walk()) {
         s.tokens(tokens);
         const auto instruction = s.instruction();
@@ -161,7 +231,8 @@ std::string RoutePlan::obstacle(const Site& site, const Stub& stub) const {
             return "it reads a carry flag that is set before it";
         sets_carry |= instruction->has(".cc");
         for (const syntax::Token& token : tokens)
-            if (token.kind == syntax::TokenKind::identifier && local_names_.contains(std::string(token.text)))
+            if (token.kind == syntax::TokenKind::identifier &&
+                local_names_.contains(std::string(token.text)) && !own.contains(std::string(token.text)))
                 return fmt::format("it names {} of the function around it", token.text);
     }
     return {};

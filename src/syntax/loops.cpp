@@ -8,11 +8,14 @@
 namespace ptxgraft::syntax {
 namespace {
 
+struct Target {
+    std::string_view label;  // empty: those of all tables
+    Statement scope;         // of the branch: the function, or a block
+};
 struct Block {
     Span span;
-    std::vector<std::string_view> targets = {};  // labels; "" stands for those of all tables
+    std::vector<Target> targets = {};
     bool falls_through = true;
-    std::vector<std::size_t> successors = {};
 };
 
 class Graph {
@@ -20,20 +23,22 @@ class Graph {
     explicit Graph(Statement function) {
         blocks_.push_back({});
         for (const Statement s : function.walk()) read(s);
+        successors_.resize(blocks_.size());
         for (std::size_t i = 0; i < blocks_.size(); ++i) connect(i);
     }
     [[nodiscard]] const std::vector<Block>& blocks() const { return blocks_; }
+    [[nodiscard]] const std::vector<std::vector<std::size_t>>& successors() const { return successors_; }
 
   private:
     void read(Statement s) {
         if (s.kind() == StatementKind::label) {
             begin_block();
-            labels_.emplace(s.name(), blocks_.size() - 1);
+            labels_.emplace(s.name(), Label{s.parent(), blocks_.size() - 1});
         } else if (const auto instruction = s.instruction()) {
             Block& block = blocks_.back();
             if (!block.span.known()) block.span.begin = s.span().begin;
             block.span.end = s.span().end;
-            end_block(block, *instruction);
+            end_block(block, *instruction, s.parent());
         } else if (s.kind() == StatementKind::directive) {
             read_table(s);
         }
@@ -44,10 +49,11 @@ class Graph {
         if (last.span.known() || !last.targets.empty()) blocks_.push_back({});
     }
 
-    void end_block(Block& block, const Instruction& i) {
+    void end_block(Block& block, const Instruction& i, Statement scope) {
         const bool branches = i.opcode == "bra" || i.opcode == "brx";
         if (!branches && i.opcode != "ret" && i.opcode != "exit" && i.opcode != "trap") return;
-        if (branches) block.targets.push_back(i.opcode == "bra" ? i.operands[0].text() : std::string_view());
+        if (branches)
+            block.targets.push_back({i.opcode == "bra" ? i.operands[0].text() : std::string_view(), scope});
         block.falls_through = i.guard.has_value();
         blocks_.push_back({});
     }
@@ -59,24 +65,35 @@ class Graph {
             if (t.kind == TokenKind::identifier) tables_.push_back(t.text);
     }
 
-    // Blocks may have labels of one name, each in its scope: a branch counts as one to all of them.
     void connect(std::size_t at) {
-        Block& block = blocks_[at];
-        const auto add = [&](std::string_view label) {
-            const auto [first, last] = labels_.equal_range(label);
-            for (auto i = first; i != last; ++i) block.successors.push_back(i->second);
-        };
-        for (const std::string_view target : block.targets) {
-            if (!target.empty())
-                add(target);
+        for (const Target& target : blocks_[at].targets) {
+            if (!target.label.empty())
+                add_nearest(at, target);
             else
-                std::ranges::for_each(tables_, add);
+                for (const std::string_view label : tables_) add_all(at, label);
         }
-        if (block.falls_through && at + 1 < blocks_.size()) block.successors.push_back(at + 1);
+        if (blocks_[at].falls_through && at + 1 < blocks_.size()) successors_[at].push_back(at + 1);
     }
 
+    // The label of the innermost scope around the branch that has one.
+    void add_nearest(std::size_t at, const Target& target) {
+        const auto [first, last] = labels_.equal_range(target.label);
+        for (Statement scope = target.scope; scope; scope = scope.parent())
+            for (auto i = first; i != last; ++i)
+                if (i->second.scope == scope) return successors_[at].push_back(i->second.block);
+    }
+    void add_all(std::size_t at, std::string_view label) {
+        const auto [first, last] = labels_.equal_range(label);
+        for (auto i = first; i != last; ++i) successors_[at].push_back(i->second.block);
+    }
+
+    struct Label {
+        Statement scope;
+        std::size_t block;
+    };
     std::vector<Block> blocks_;
-    std::unordered_multimap<std::string_view, std::size_t> labels_;
+    std::vector<std::vector<std::size_t>> successors_;
+    std::unordered_multimap<std::string_view, Label> labels_;
     std::vector<std::string_view> tables_;
 };
 
@@ -84,11 +101,12 @@ class Graph {
 // functions need none of the processor's.
 class Cycles {
   public:
-    explicit Cycles(const std::vector<Block>& blocks) : blocks_(blocks), nodes_(blocks.size()) {
-        for (std::size_t i = 0; i < blocks.size(); ++i)
+    explicit Cycles(const std::vector<std::vector<std::size_t>>& successors)
+        : successors_(successors), nodes_(successors.size()) {
+        for (std::size_t i = 0; i < nodes_.size(); ++i)
             if (nodes_[i].number == 0) search(i);
     }
-    [[nodiscard]] bool has(std::size_t block) const { return nodes_[block].is_in_cycle; }
+    [[nodiscard]] bool has(std::size_t node) const { return nodes_[node].is_in_cycle; }
 
   private:
     struct Node {
@@ -103,13 +121,13 @@ class Cycles {
         while (!path.empty()) {
             const std::size_t at = path.back();
             Node& node = nodes_[at];
-            if (node.next == blocks_[at].successors.size()) {
+            if (node.next == successors_[at].size()) {
                 path.pop_back();
                 if (!path.empty()) lower(nodes_[path.back()], node.lowest);
                 if (node.lowest == node.number) close(at);
                 continue;
             }
-            const std::size_t to = blocks_[at].successors[node.next++];
+            const std::size_t to = successors_[at][node.next++];
             if (to == at) node.is_in_cycle = true;
             if (nodes_[to].number == 0)
                 enter(to, path);
@@ -137,7 +155,7 @@ class Cycles {
         }
     }
 
-    const std::vector<Block>& blocks_;
+    const std::vector<std::vector<std::size_t>>& successors_;
     std::vector<Node> nodes_;
     std::vector<std::size_t> open_;
     std::size_t count_ = 0;
@@ -147,11 +165,18 @@ class Cycles {
 
 std::vector<Span> blocks_in_loops(Statement function) {
     const Graph graph(function);
-    const Cycles cycles(graph.blocks());
+    const Cycles cycles(graph.successors());
     std::vector<Span> spans;
     for (std::size_t i = 0; i < graph.blocks().size(); ++i)
         if (cycles.has(i) && graph.blocks()[i].span.known()) spans.push_back(graph.blocks()[i].span);
     return spans;
+}
+
+std::vector<bool> nodes_on_cycles(const std::vector<std::vector<std::size_t>>& successors) {
+    const Cycles cycles(successors);
+    std::vector<bool> on(successors.size());
+    for (std::size_t i = 0; i < on.size(); ++i) on[i] = cycles.has(i);
+    return on;
 }
 
 }  // namespace ptxgraft::syntax

@@ -2,6 +2,7 @@
 /// @file loops.hpp
 /// The loops of a function, by its control-flow graph.
 
+#include <cstddef>
 #include <vector>
 
 #include "ptxgraft/syntax.hpp"
@@ -13,5 +14,8 @@ namespace ptxgraft::syntax {
 /// themselves; an indirect branch (`brx.idx`) may go to every label that a `.branchtargets` of the function
 /// lists.
 [[nodiscard]] std::vector<Span> blocks_in_loops(Statement function);
+
+/// The nodes of a graph that lie on a cycle; `successors[i]` are those of node i.
+[[nodiscard]] std::vector<bool> nodes_on_cycles(const std::vector<std::vector<std::size_t>>& successors);
 
 }  // namespace ptxgraft::syntax

@@ -191,6 +191,8 @@ TEST_F(Cli, GraftByRoutes) {
     EXPECT_EQ(chosen.err, "epilogue: inline (there is one copy)\n");
     EXPECT_EQ(chosen.out, by({}).out);
     EXPECT_EQ(by({"--route", "patch"}).status, 2);
+    EXPECT_EQ(by({"--route", "call", "--route", "inline"}).status, 2);
+    EXPECT_EQ(by({"--route", "epilogue=call", "--route", "epilogue=call"}).status, 2);
     EXPECT_THAT(by({"--route", "patch"}).err, HasSubstr("auto, inline, call"));
     EXPECT_THAT(by({"--route", "prologue=call"}).err, HasSubstr("epilogue"));
 }

@@ -213,6 +213,21 @@ TEST(Route, VariablesOfTheModuleMayBeNamed) {
     EXPECT_EQ(result(skeleton, stub, Route::call), result(skeleton, stub, Route::inlined));
 }
 
+// Names that the stub declares are its own, whatever the function around the site has; labels need `allow
+// branch`.
+TEST(Route, NamesOfTheStubItself) {
+    const std::string body = copy("allow branch") + "$done:\n" + copy("allow branch");
+    const Skeleton skeleton = skeleton_of(kernel(body));
+    const std::string own = std::string(stub_text) +
+                            ".reg .f32 box; mov.f32 box, 2.0; .reg .b64 out; mov.b64 out, 3;\n"
+                            "@odd bra $done;\nadd.f32 acc, acc, box; add.u64 count, count, out;\n$done:\n";
+    EXPECT_EQ(result(skeleton, stub_of(skeleton, own), Route::call),
+              result(skeleton, stub_of(skeleton, own), Route::inlined));
+    const std::string clash = std::string(stub_text) + "@odd bra ptxgraft_s;\nptxgraft_s:\n";
+    EXPECT_THAT(message(render(skeleton, stub_of(skeleton, clash), Route::call).error()),
+                HasSubstr("ptxgraft_s of its own"));
+}
+
 RouteChoice chosen(const std::string& ptx, std::string_view stub) {
     const Skeleton skeleton = skeleton_of(ptx);
     const auto rendered = render(skeleton, stub_of(skeleton, stub), Route::automatic);
@@ -233,7 +248,22 @@ TEST(Route, AutomaticChoosesByCopiesLengthAndLoops) {
     EXPECT_THAT(chosen(kernel(copy()), many), is(Route::inlined, "there is one copy"));
     const std::string looped = kernel(copies + "LOOP:\n" + copy() +
                                       "add.u32 %r4, %r4, 1;\nsetp.lt.u32 %p1, %r4, 3;\n@%p1 bra LOOP;\n");
-    EXPECT_THAT(chosen(looped, many), is(Route::inlined, "a copy is in a loop (line "));
+    EXPECT_THAT(chosen(looped, many), is(Route::inlined, "a copy is in a loop"));
+    // A function that is called in a loop, by one that is, or by itself runs as often as one.
+    const std::string function = head +
+                                 ".func f()\n{\n.reg .pred %p<3>; .reg .b16 %rs<2>; .reg .b64 %rd<6>; .reg "
+                                 ".f32 %f<6>; .reg .f64 %fd<2>;\n" +
+                                 copies;
+    const std::string once = function + "}\n.entry k()\n{\ncall f;\n}\n";
+    EXPECT_THAT(chosen(once, many), is(Route::call, "none in a loop"));
+    const std::string repeated[] = {
+        function + "}\n.entry k()\n{\nL: call f;\nbra L;\n}\n",
+        function + "}\n.func g() { call f; }\n.entry k()\n{\nL: call g;\nbra L;\n}\n",
+        function + "call f;\n}\n.entry k()\n{\ncall f;\n}\n",
+        function + "}\n.entry k()\n{\n.reg .b64 %a; mov.u64 %a, f;\n}\n",
+    };
+    for (const std::string& ptx : repeated)
+        EXPECT_THAT(chosen(ptx, many), is(Route::inlined, "in a function that one calls"));
 }
 
 TEST(Route, OptionsOfSites) {
