@@ -169,7 +169,7 @@ class Checker {
         RegisterType joined = RegisterType::none;
         const Operand* first = nullptr;
         for (const Operand& element : operand.children()) {
-            if (element.kind() == OperandKind::sink && rule.is_output) continue;
+            if (element.kind() == OperandKind::sink && rule.is_output && !rule.is_inout) continue;
             const RegisterType type = element_type(element);
             if (type == RegisterType::none) {
                 const bool is_first = &element == &operand.children().front();

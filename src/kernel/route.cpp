@@ -9,6 +9,7 @@
 
 #include "base/try.hpp"
 #include "ptxgraft/syntax.hpp"
+#include "site/called.hpp"
 #include "syntax/loops.hpp"
 
 namespace ptxgraft {
@@ -212,7 +213,7 @@ Expected<RouteChoice> RoutePlan::choose(const Site& site, const Stub& stub, Rout
 std::string RoutePlan::obstacle(const Site& site, const Stub& stub) const {
     if (contains(stub.effects(), Effect::exit)) return "it ends the function that it stands in";
     const auto tree =
-        syntax::parse(".version 9.0\n.target sm_90a\n.address_size 64\n" + definition(route_of(site), stub));
+        syntax::parse(".version 9.0\n.target sm_90a\n.address_size 64\n" + definition(site, stub));
     if (!tree) return message(tree.error());
     bool sets_carry = false;
     std::vector<syntax::Token> tokens;
@@ -238,8 +239,11 @@ std::string RoutePlan::obstacle(const Site& site, const Stub& stub) const {
     return {};
 }
 
-std::string RoutePlan::definition(const SiteRoute& route, const Stub& stub) const {
-    return route.text.definition(route.declared, "\n" + stub.ptx());
+std::string RoutePlan::definition(const Site& site, const Stub& stub) const {
+    const SiteRoute& route = route_of(site);
+    return route.text.definition(
+        route.declared, fmt::format("\n\t{}{}\n{}\t{}", ptxgraft::site::called_begin, site.name, stub.ptx(),
+                                    ptxgraft::site::called_end));
 }
 
 std::string RoutePlan::render(const std::string& ptx, const std::vector<Filled>& filled) const {
@@ -252,7 +256,7 @@ std::string RoutePlan::render(const std::string& ptx, const std::vector<Filled>&
         const SiteRoute& route = route_of(*one.site);
         const bool is_called = one.route == Route::call;
         const auto begin = static_cast<std::uint32_t>(route.function_begin);
-        if (is_called) pieces.push_back({{begin, begin}, definition(route, *one.stub) + "\n"});
+        if (is_called) pieces.push_back({{begin, begin}, definition(*one.site, *one.stub) + "\n"});
         for (const SiteCopy& copy : one.site->copies)
             pieces.push_back({copy.stub, is_called ? route.call : one.stub->ptx()});
     }

@@ -48,7 +48,7 @@ class RoutePlan {
     [[nodiscard]] const SiteRoute& route_of(const Site& site) const;
     /// Why a stub cannot be called; empty when it can.
     [[nodiscard]] std::string obstacle(const Site& site, const Stub& stub) const;
-    [[nodiscard]] std::string definition(const SiteRoute& route, const Stub& stub) const;
+    [[nodiscard]] std::string definition(const Site& site, const Stub& stub) const;
 
     const Sites* sites_ = nullptr;
     std::vector<SiteRoute> routes_;  // by site

@@ -228,6 +228,20 @@ TEST(Route, NamesOfTheStubItself) {
                 HasSubstr("ptxgraft_s of its own"));
 }
 
+TEST(Route, AnErrorInACalledStubNamesTheSite) {
+    const Skeleton skeleton = skeleton_of(kernel(copy("allow load") + copy("allow load")));
+    const Stub stub =
+        stub_of(skeleton, std::string(stub_text) + "mov.u64 count, 16;\nld.global.f32 acc, [count];\n");
+    const Device device = *Device::open("emulator");
+    for (const Route route : {Route::inlined, Route::call}) {
+        const auto kernel = skeleton.graft({{"s", stub}}, device, {.routes = {.route = route}});
+        const auto done = kernel->launch({{1, 1, 1}, {64, 1, 1}}, *device.allocate(64 * 48));
+        ASSERT_FALSE(done);
+        EXPECT_EQ(done.error().code, Errc::address_out_of_bounds);
+        EXPECT_THAT(message(done.error()), HasSubstr("in the stub of site s, line 1"));
+    }
+}
+
 RouteChoice chosen(const std::string& ptx, std::string_view stub) {
     const Skeleton skeleton = skeleton_of(ptx);
     const auto rendered = render(skeleton, stub_of(skeleton, stub), Route::automatic);
