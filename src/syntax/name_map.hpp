@@ -12,7 +12,8 @@
 
 namespace ptxgraft::syntax {
 
-/// A map from names to values: open addressing. Names are views that must outlive it; values do not move.
+/// A map from names to values: open addressing. Names are views that must live as long as somebody asks for
+/// them; values do not move.
 template <class Value> class NameMap {
   public:
     [[nodiscard]] const Value* find(std::string_view name) const { return find(name, hash_of(name)); }
@@ -39,15 +40,19 @@ template <class Value> class NameMap {
         return {&item.value, true};
     }
 
-    /// In time of what it holds, whatever it held before; keeps its memory.
+    /// In time of what it holds, whatever it held before; keeps its memory, and does not look at the names.
     void clear() {
         if (4 * size_ >= slots_.size()) {
             slots_.assign(slots_.size(), Slot());
             size_ = 0;
         }
-        // From the last on: those on whose way it found its place are still there.
-        for (; size_ != 0; --size_)
-            slots_[place(items_[size_ - 1].name, items_[size_ - 1].hash)].item = nullptr;
+        // From the last on: those on whose way it found its place are still there. The names may be gone.
+        for (; size_ != 0; --size_) {
+            const Item& item = items_[size_ - 1];
+            std::size_t at = item.hash & (slots_.size() - 1);
+            while (slots_[at].item != &item) at = (at + 1) & (slots_.size() - 1);
+            slots_[at].item = nullptr;
+        }
     }
 
   private:
