@@ -12,6 +12,7 @@
 
 #include "ptxgraft/link.hpp"
 #include "support/files.hpp"
+#include "support/link_examples.hpp"
 
 namespace ptxgraft {
 namespace {
@@ -19,28 +20,11 @@ namespace {
 using test::read_file, test::TemporaryFolder, test::write_file;
 
 namespace fs = std::filesystem;
+using test::at;
+using test::detail;
+using test::sum_cu;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-
-std::string_view at(std::string_view source, Span span) {
-    return span.known() ? source.substr(span.begin, span.end - span.begin) : "(nowhere)";
-}
-
-std::string detail(const Error& error) { return error.detail ? *error.detail : ""; }
-
-constexpr std::string_view sum_cu = R"(
-extern "C" __global__ void sum(const float* x, float* y, int n) {
-    __shared__ float part[128];
-    part[threadIdx.x] = 0;
-    for (int i = threadIdx.x; i < n; i += 128) part[threadIdx.x] += x[i];
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        float s = 0;
-        for (float p : part) s += p;
-        *y = s;
-    }
-}
-)";
 
 std::string ptx_of(std::string_view source, const char* target = "sm_90a") {
     auto ptx = compile_cuda(source, {.target = target});

@@ -10,41 +10,23 @@
 #include <thread>
 
 #include "support/kernel_text.hpp"
+#include "support/link_examples.hpp"
 #include "support/machine_code.hpp"
 
 namespace ptxgraft {
 namespace {
 
+using test::at;
+using test::detail;
+using test::sum_cu;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-
-// --- helpers
-
-std::string_view at(std::string_view source, Span span) {
-    return span.known() ? source.substr(span.begin, span.end - span.begin) : "(nowhere)";
-}
-
-std::string detail(const Error& error) { return error.detail ? *error.detail : ""; }
 
 const FunctionUsage* find(const Cubin& cubin, std::string_view name) {
     for (const auto& f : cubin.functions)
         if (f.name == name) return &f;
     return nullptr;
 }
-
-constexpr std::string_view sum_cu = R"(
-extern "C" __global__ void sum(const float* x, float* y, int n) {
-    __shared__ float part[128];
-    part[threadIdx.x] = 0;
-    for (int i = threadIdx.x; i < n; i += 128) part[threadIdx.x] += x[i];
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        float s = 0;
-        for (float p : part) s += p;
-        *y = s;
-    }
-}
-)";
 
 // Sixty-four values that are all live at once.
 std::string pressure_cu() {
