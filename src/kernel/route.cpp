@@ -50,12 +50,18 @@ std::vector<Passed> registers_of(const Signature& signature, bool (*wanted)(Dire
     return all;
 }
 
-// A name that the text has nowhere: what begins with it is free too.
-std::string free_name(std::string_view ptx, const Site& site) {
-    std::string name = "ptxgraft_";
-    for (const char c : site.name)
+// What no name of the text begins with.
+std::string free_prefix(std::string_view ptx) {
+    std::string prefix = "ptxgraft_";
+    while (ptx.find(prefix) != std::string_view::npos) prefix += '_';
+    return prefix;
+}
+
+// The number keeps the parameters' names of one function apart from the others' names.
+std::string function_name(const std::string& prefix, std::size_t number, std::string_view site) {
+    std::string name = prefix + std::to_string(number) + "_";
+    for (const char c : site)
         name += (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ? c : '_';
-    while (ptx.find(name) != std::string_view::npos) name += '_';
     return name;
 }
 
@@ -84,10 +90,10 @@ void add_local_names(syntax::Statement function, std::unordered_set<std::string>
     add_declared_names(function, false, names);
 }
 
-bool contains(Span span, std::size_t at) { return span.begin <= at && at < span.end; }
-
+// Whether one of some spans, which stand in order, has a part of another.
 bool is_in(const std::vector<Span>& spans, Span span) {
-    return std::ranges::any_of(spans, [&](Span s) { return s.begin < span.end && span.begin < s.end; });
+    const auto behind = std::ranges::lower_bound(spans, span.end, {}, &Span::begin);
+    return behind != spans.begin() && std::prev(behind)->end > span.begin;
 }
 
 // Functions that one call of an entry may run more than once: those that are called in a loop or by one that
@@ -139,11 +145,11 @@ class Repeated {
     std::vector<syntax::Token> tokens_;
 };
 
-// The function around a place of the text.
-syntax::Statement function_at(const std::vector<syntax::Statement>& functions, std::size_t at) {
-    const auto found =
-        std::ranges::find_if(functions, [&](syntax::Statement f) { return contains(f.span(), at); });
-    return found == functions.end() ? syntax::Statement() : *found;
+// The function around a place of the text that is in one.
+syntax::Statement function_at(const std::vector<syntax::Statement>& functions, std::uint32_t at) {
+    const auto behind =
+        std::ranges::upper_bound(functions, at, {}, [](syntax::Statement f) { return f.span().begin; });
+    return *std::prev(behind);
 }
 
 }  // namespace
@@ -151,7 +157,9 @@ syntax::Statement function_at(const std::vector<syntax::Statement>& functions, s
 Expected<RoutePlan> RoutePlan::make(const std::string& ptx, const Sites& sites) {
     const syntax::Module module = TRY(syntax::parse(ptx));
     const std::vector<syntax::Statement> functions = module.functions();
-    const Repeated repeated(functions);
+    // Nobody calls an entry.
+    const bool has_functions = !std::ranges::all_of(sites.functions, &Sites::Function::is_entry);
+    const Repeated repeated(has_functions ? functions : std::vector<syntax::Statement>());
     std::vector<Span> loops;
     RoutePlan plan;
     plan.sites_ = &sites;
@@ -165,10 +173,10 @@ Expected<RoutePlan> RoutePlan::make(const std::string& ptx, const Sites& sites) 
         const std::vector<Span> more = syntax::blocks_in_loops(function);
         loops.insert(loops.end(), more.begin(), more.end());
     }
-    std::string taken;
+    std::ranges::sort(loops, {}, &Span::begin);
+    const std::string prefix = free_prefix(ptx);
     for (const Site& site : sites.sites) {
-        const std::string name = free_name(ptx + taken, site);
-        taken += name + "\n";
+        const std::string name = function_name(prefix, plan.routes_.size(), site.name);
         SiteRoute route{
             {name, name, registers_of(site.signature, [](Direction d) { return d != Direction::out; }),
              registers_of(site.signature, [](Direction d) { return d != Direction::in; })},

@@ -11,7 +11,9 @@
 #include <set>
 #include <thread>
 
+#include "ptxgraft/isa.hpp"
 #include "ptxgraft/kernel.hpp"
+#include "ptxgraft/syntax.hpp"
 
 namespace ptxgraft {
 namespace {
@@ -184,10 +186,42 @@ TEST(Route, OnlyTheCalledSitesCopiesChange) {
 
 TEST(Route, ANameOfTheTextIsNotTakenForTheFunction) {
     std::string text = two_copies;
-    text.insert(head.size(), ".global .u32 ptxgraft_s;\n.global .u32 ptxgraft__s;\n");
+    text.insert(head.size(), ".global .u32 ptxgraft_0_s;\n.global .u32 ptxgraft__0_s;\n");
     const Skeleton skeleton = skeleton_of(text);
     EXPECT_EQ(result(skeleton, stub_of(skeleton), Route::call),
               result(skeleton, stub_of(skeleton), Route::inlined));
+}
+
+// Names that differ only in what no name of PTX has, or by what parameters are called; a thousand of them.
+TEST(Route, ManySitesOfSimilarNames) {
+    std::string body;
+    std::vector<std::string> names = {"a.b", "a:b", "a", "a_in0", "a_out"};
+    for (int i = 0; i < 1000; ++i) names.push_back("s" + std::to_string(i));
+    for (const std::string& name : names) {
+        std::string one = copy();
+        one.replace(one.find("PTXGRAFT_SITE s"), 15, "PTXGRAFT_SITE " + name);
+        body += one;
+    }
+    const Skeleton skeleton = skeleton_of(kernel(body));
+    const auto stub = Stub::from_ptx(stub_text, *skeleton.site("a.b"));
+    std::vector<Graft> grafts;
+    for (const std::string& name : names) grafts.emplace_back(name, *stub);
+    const auto rendered = skeleton.render_by(grafts, {.route = Route::call});
+    ASSERT_TRUE(rendered) << describe(rendered.error());
+    std::set<std::string> functions;
+    for (std::size_t at = 0; (at = rendered->ptx.find(") ptxgraft_", at)) != std::string::npos; ++at)
+        functions.insert(rendered->ptx.substr(at, rendered->ptx.find('(', at) - at));
+    EXPECT_EQ(functions.size(), names.size());
+    EXPECT_TRUE(syntax::parse(rendered->ptx));
+    EXPECT_THAT(isa::verify(*syntax::parse(rendered->ptx)), testing::IsEmpty());
+}
+
+TEST(Route, LinesThatEndAsOnOtherSystems) {
+    std::string text;
+    for (const char c : two_copies) text += c == '\n' ? std::string("\r\n") : std::string(1, c);
+    const Skeleton skeleton = skeleton_of(text), plain = skeleton_of(two_copies);
+    EXPECT_EQ(result(skeleton, stub_of(skeleton), Route::call),
+              result(plain, stub_of(plain), Route::inlined));
 }
 
 TEST(Route, SeveralEntriesCallOneFunction) {
@@ -246,9 +280,9 @@ TEST(Route, NamesOfTheStubItself) {
                             "@odd bra $done;\nadd.f32 acc, acc, box; add.u64 count, count, out;\n$done:\n";
     EXPECT_EQ(result(skeleton, stub_of(skeleton, own), Route::call),
               result(skeleton, stub_of(skeleton, own), Route::inlined));
-    const std::string clash = std::string(stub_text) + "@odd bra ptxgraft_s;\nptxgraft_s:\n";
+    const std::string clash = std::string(stub_text) + "@odd bra ptxgraft_0_s;\nptxgraft_0_s:\n";
     EXPECT_THAT(message(render(skeleton, stub_of(skeleton, clash), Route::call).error()),
-                HasSubstr("ptxgraft_s of its own"));
+                HasSubstr("ptxgraft_0_s of its own"));
 }
 
 TEST(Route, AnErrorInACalledStubNamesTheSite) {
