@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <cstring>
 #include <mutex>
-#include <thread>
 #include <utility>
 
 #include "base/host_memory.hpp"
+#include "base/threads.hpp"
 #include "emulator/decode/module.hpp"
 #include "emulator/load.hpp"
 #include "emulator/machine/launch.hpp"
@@ -189,8 +189,7 @@ Emulator::Emulator(const EmulatorOptions& options) : data_(std::make_unique<Data
     data_->options = options;
     if (options.fast) data_->options.checks = EmulatorChecks::none();
     // asking takes as long as a small launch
-    data_->threads =
-        options.threads != 0 ? options.threads : std::max(std::thread::hardware_concurrency(), 1u);
+    data_->threads = thread_count(options.threads);
     data_->memory =
         std::make_shared<Memory>(options.memory_bytes, data_->options.checks.has(EmulatorCheck::unwritten));
 }
