@@ -26,8 +26,7 @@ struct Emulator::Data {
     std::uint32_t threads = 1;
     std::shared_ptr<Memory> memory;
     emulator::Checkers checkers;
-    std::mutex mutex;                                         // of what follows
-    std::unique_ptr<emulator::DecoderMemory> decoder_memory;  // null while a module is decoded
+    std::mutex mutex;  // of what follows
     std::string output;
     EmulatorReport report;
 
@@ -214,18 +213,8 @@ Expected<std::shared_ptr<const EmulatedModule>> emulator::Loader::load(
         if (!is_emulated(data.options.sm))
             return fail(Errc::argument_invalid, fmt::format("EmulatorOptions::sm is {}; architectures are {}",
                                                             data.options.sm, emulated_architectures()));
-        std::unique_ptr<DecoderMemory> kept;
-        {
-            const std::scoped_lock lock(data.mutex);
-            kept = std::move(data.decoder_memory);
-        }
-        if (kept == nullptr)
-            kept = std::make_unique<DecoderMemory>();  // another thread decodes, or none has yet
         auto module = std::make_shared<EmulatedModule>(data.memory);
-        auto done = module->decode(std::move(tree), std::move(info), *kept, data.threads);
-        const std::scoped_lock lock(data.mutex);
-        data.decoder_memory = std::move(kept);
-        if (!done) return tl::unexpected<Error>(std::move(done.error()));
+        TRY(module->decode(std::move(tree), std::move(info), data.threads));
         return std::shared_ptr<const EmulatedModule>(std::move(module));
     });
 }
