@@ -16,6 +16,8 @@
 
 namespace ptxgraft {
 
+class Cache;
+
 /// How CUDA source becomes PTX. `#include <ptxgraft/site.cuh>` always works; it is part of the library.
 struct CudaOptions {
     std::string target = "sm_90a";               ///< architecture of the PTX: sm_75 … sm_121a
@@ -25,8 +27,11 @@ struct CudaOptions {
         {};  ///< further NVRTC options, as on nvcc's command line: `--use_fast_math`
     std::string file_name =
         "skeleton.cu";            ///< the name in diagnostics; `#include "…"` searches its folder first
-    std::string cache_dir = {};   ///< empty: no disk cache
+    std::string cache_dir = {};   ///< a folder that keeps PTX between runs; empty: none
     bool toolkit_headers = true;  ///< add the toolkit's include folder when one is found
+    /// Looks up PTX and errors, instead of a cache of `cache_dir` alone (cache.hpp). It is only used during the
+    /// call.
+    const Cache* cache = nullptr;
 };
 
 struct Ptx {
@@ -35,15 +40,13 @@ struct Ptx {
     bool from_cache = false;
 };
 
-/// Compiles CUDA C++ (C++20 unless an option says otherwise) to PTX in process. The disk cache is keyed by
-/// source, the text of every header that it may include, options and the versions of NVRTC and of ptxgraft;
-/// entries are written atomically and may be shared by threads and processes. A damaged entry is a miss, a
-/// folder that cannot be written no error. A cache is believed: whoever may write into its folder decides
-/// what its users run, so share one only among those who trust each other. Files are made anew with the
-/// user's umask and never through a symbolic link, so that a shared folder leads to no file outside of it.
-/// What includes a macro's value, uses `__TIME__` or precompiled headers is compiled anew every time. Errors:
+/// Compiles CUDA C++ (C++20 unless an option says otherwise) to PTX in process. A cache is keyed by source, the
+/// text of every header that it may include, options and the versions of NVRTC and of ptxgraft; cache.hpp says
+/// how it keeps entries, and why its folder is shared only among those who trust each other. What includes a
+/// macro's value, uses `__TIME__` or precompiled headers is compiled anew every time. Errors:
 /// Errc::cuda_compile_failed with NVRTC's log as detail and, when the first error is in `source`, its place;
-/// Errc::target_unknown; Errc::argument_invalid for a zero byte in the source.
+/// Errc::target_unknown; Errc::argument_invalid for a zero byte in the source; Errc::compiler_not_usable when
+/// NVRTC itself fails.
 [[nodiscard]] PTXGRAFT_API Expected<Ptx> compile_cuda(std::string_view source,
                                                       const CudaOptions& options = {});
 
@@ -103,7 +106,9 @@ class PTXGRAFT_API Assembler {
     [[nodiscard]] virtual std::string version() const = 0;    ///< "13.5.37"
     /// Errors: Errc::assemble_failed with the place of the first error in `ptx` and the whole log as detail;
     /// Errc::performance_loss; Errc::module_refused when this assembler would silently change the module,
-    /// with the span of the instruction; Errc::target_unknown; of ptxas() also Errc::assembler_ended.
+    /// with the span of the instruction; Errc::target_unknown; Errc::out_of_memory and
+    /// Errc::assembler_not_usable, which are not the module's fault; of ptxas() also Errc::assembler_ended, and
+    /// Errc::file_not_writable of its temporary folder.
     /// `ptx` need not be zero-terminated.
     [[nodiscard]] virtual Expected<Cubin> assemble(std::string_view ptx,
                                                    const AssembleOptions& options = {}) const = 0;

@@ -23,8 +23,9 @@
 ///     }
 /// @endcode
 /// After the name on the PTXGRAFT_SITE line may stand `pure` (the compiler was free to move or drop the
-/// site), `hot` or `cold` (see Heat) and `allow WORD…` (what a stub may do there, see Policy). Operand lines end with a comment of the form `//
-/// in|mod|out TYPE NAME [COUNT]`, where TYPE is a PTX type or, for a user type, `name:TYPE`. A marker is a
+/// site), `hot` or `cold` (see Heat) and `allow WORD…` (what a stub may do there, see Policy). Operand
+/// lines end with a comment of the form `// in|mod|out TYPE NAME [COUNT]`, where TYPE is a PTX type or, for a
+/// user type, `name:TYPE`. A marker is a
 /// `//` comment outside of strings and block comments whose first word is the marker; the end marker stands
 /// alone on its line. A stub refers to operand `acc` as register `_acc`, to element 2 of the fragment `frag`
 /// as `_frag2`.

@@ -4,6 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "link/assembler_log.hpp"
 #include "link/cubin.hpp"
 #include "ptxgraft/target.hpp"
@@ -22,7 +25,20 @@ Expected<std::string> assembly_target(std::string_view ptx, const AssembleOption
     return fail(Errc::target_unknown, "(the module has no .target sm_NN, and the options name none)");
 }
 
+namespace {
+
+// What assemblers print, and nvPTXCompiler's allocator, when there is no memory: another time there may be.
+bool is_out_of_memory(std::string_view log) {
+    constexpr std::string_view signs[] = {"Memory allocation failure", "heap memory may be exhausted",
+                                          "malloc failure", ": out of memory"};
+    return std::any_of(std::begin(signs), std::end(signs),
+                       [&](auto sign) { return log.find(sign) != std::string_view::npos; });
+}
+
+}  // namespace
+
 tl::unexpected<Error> assembly_error(std::string log, std::string_view ptx) {
+    if (is_out_of_memory(log)) return fail(Errc::out_of_memory, std::move(log));
     const Span span = first_error_span(log, ptx);
     return fail(Errc::assemble_failed, span, std::move(log));
 }

@@ -15,7 +15,8 @@ namespace ptxgraft::link {
 /// when neither says one, or the caller's is none.
 [[nodiscard]] Expected<std::string> assembly_target(std::string_view ptx, const AssembleOptions& options);
 
-/// The error of a failed assembly: the place of the first bad line, the log as detail.
+/// The error of a failed assembly: the place of the first bad line, the log as detail. Errc::out_of_memory
+/// where the log says that, which is not the text's fault.
 [[nodiscard]] tl::unexpected<Error> assembly_error(std::string log, std::string_view ptx);
 
 /// The command line of ptxas, and of nvPTXCompiler, for these options.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <memory>
+#include <optional>
 
 #include "base/try.hpp"
 #include "link/cache.hpp"
@@ -100,6 +101,17 @@ Span error_span(std::string_view log, std::string_view file, std::string_view so
     return {};
 }
 
+// Whether it is the source's fault, which another attempt does not change, or NVRTC's.
+Errc failure_of(nvrtcResult result) {
+    switch (result) {
+        case NVRTC_ERROR_COMPILATION:
+        case NVRTC_ERROR_INVALID_INPUT:
+        case NVRTC_ERROR_INVALID_OPTION: return Errc::cuda_compile_failed;
+        case NVRTC_ERROR_OUT_OF_MEMORY: return Errc::out_of_memory;
+        default: return Errc::compiler_not_usable;
+    }
+}
+
 Expected<Ptx> compile(std::string_view source, const CudaOptions& options,
                       const std::vector<std::string>& arguments) {
     const char* const header_texts[] = {site_cuh.data()};
@@ -110,7 +122,7 @@ Expected<Ptx> compile(std::string_view source, const CudaOptions& options,
     if (const auto r = nvrtcCreateProgram(&created, text.c_str(), options.file_name.c_str(), 1, header_texts,
                                           header_names);
         r != NVRTC_SUCCESS)
-        return fail(Errc::cuda_compile_failed, std::string(nvrtcGetErrorString(r)));
+        return fail(failure_of(r), std::string(nvrtcGetErrorString(r)));
     const Program program(created);
     std::vector<const char*> argv;
     for (const auto& argument : arguments) argv.push_back(argument.c_str());
@@ -126,7 +138,7 @@ Expected<Ptx> compile(std::string_view source, const CudaOptions& options,
             if (!missing.empty()) log += "\n" + missing;
         }
         const Span span = error_span(log, options.file_name, source);
-        return fail(Errc::cuda_compile_failed, span,
+        return fail(failure_of(result), span,
                     log.empty() ? nvrtcGetErrorString(result) : std::move(log));
     }
     auto ptx = TRY(program_ptx(program.get()));
@@ -145,6 +157,13 @@ Expected<void> check_no_zero(std::string_view source, const std::vector<std::str
     return {};
 }
 
+// A folder that cannot be one is no reason not to compile.
+std::optional<Cache> cache_of(const std::string& dir) {
+    if (dir.empty()) return std::nullopt;
+    auto cache = Cache::open({.dir = dir, .memory_bytes = 0});
+    return cache ? std::optional(std::move(*cache)) : std::nullopt;
+}
+
 }  // namespace
 
 Expected<Ptx> compile_cuda(std::string_view source, const CudaOptions& given) {
@@ -154,13 +173,13 @@ Expected<Ptx> compile_cuda(std::string_view source, const CudaOptions& given) {
     TRY(check_target(options.target));
     const std::vector<std::string> arguments = arguments_of(options);
     TRY(check_no_zero(source, arguments));
-    if (options.cache_dir.empty()) return compile(source, options, arguments);
-
-    const auto key = compilation_key(source, options, arguments);
-    if (key)
-        if (auto cached = load_cached(options.cache_dir, *key)) return std::move(*cached);
-    auto ptx = compile(source, options, arguments);
-    if (ptx && key) store_cached(options.cache_dir, *key, *ptx);
+    const std::optional<Cache> own = options.cache == nullptr ? cache_of(options.cache_dir) : std::nullopt;
+    const Cache* const cache = own ? &*own : options.cache;
+    const auto key = cache != nullptr ? compilation_key(source, options, arguments) : std::nullopt;
+    if (!key) return compile(source, options, arguments);
+    CacheLevel from = CacheLevel::none;
+    Ptx ptx = *TRY(find_or_make(*cache, *key, [&] { return compile(source, options, arguments); }, &from));
+    ptx.from_cache = from != CacheLevel::none;
     return ptx;
 }
 

@@ -49,7 +49,7 @@ class NvPtxCompiler final : public Assembler {
 
         nvPTXCompilerHandle created = nullptr;
         if (nvPTXCompilerCreate(&created, ptx.size(), ptx.data()) != NVPTXCOMPILE_SUCCESS)
-            return fail(Errc::assemble_failed, "nvPTXCompiler cannot start");
+            return fail(Errc::assembler_not_usable, "nvPTXCompiler cannot start");
         const Compiler compiler(created);
         const std::vector<std::string> arguments = ptxas_arguments(target, options);
         std::vector<const char*> argv;
@@ -63,6 +63,7 @@ class NvPtxCompiler final : public Assembler {
     static tl::unexpected<Error> failure(nvPTXCompilerHandle compiler, nvPTXCompileResult result,
                                          std::string_view ptx) {
         std::string log = log_of(compiler, nvPTXCompilerGetErrorLogSize, nvPTXCompilerGetErrorLog);
+        if (result == NVPTXCOMPILE_ERROR_OUT_OF_MEMORY) return fail(Errc::out_of_memory, std::move(log));
         if (log.empty()) log = fmt::format("nvPTXCompiler fails with result {}", static_cast<int>(result));
         return assembly_error(std::move(log), ptx);
     }
@@ -70,11 +71,11 @@ class NvPtxCompiler final : public Assembler {
     Expected<Cubin> program(nvPTXCompilerHandle compiler, const AssembleOptions& options) const {
         std::size_t size = 0;
         if (nvPTXCompilerGetCompiledProgramSize(compiler, &size) != NVPTXCOMPILE_SUCCESS)
-            return fail(Errc::assemble_failed, "nvPTXCompiler gives no program");
+            return fail(Errc::assembler_not_usable, "nvPTXCompiler gives no program");
         Cubin cubin;
         cubin.image.resize(size);
         if (nvPTXCompilerGetCompiledProgram(compiler, cubin.image.data()) != NVPTXCOMPILE_SUCCESS)
-            return fail(Errc::assemble_failed, "nvPTXCompiler gives no program");
+            return fail(Errc::assembler_not_usable, "nvPTXCompiler gives no program");
         cubin.log = log_of(compiler, nvPTXCompilerGetInfoLogSize, nvPTXCompilerGetInfoLog);
         return finish(std::move(cubin), options, *this);
     }

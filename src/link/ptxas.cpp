@@ -55,8 +55,8 @@ class Ptxas final : public Assembler {
         const auto target = TRY(assembly_target(ptx, options));
         const TemporaryFolder folder(options_.temporary_dir);
         if (!folder.is_made() || !write_new_file(folder.path() + "/" + input_name, ptx))
-            return fail(Errc::assemble_failed,
-                        fmt::format("cannot write to {}: {}", options_.temporary_dir, std::strerror(errno)));
+            return fail(Errc::file_not_writable,
+                        fmt::format("{}: {}", options_.temporary_dir, std::strerror(errno)));
         std::vector<std::string> arguments = ptxas_arguments(target, options);
         arguments.insert(arguments.begin(), path_);
         arguments.insert(arguments.end(), {"--output-file", output_name, input_name});
@@ -78,8 +78,13 @@ class Ptxas final : public Assembler {
         if (end.exit_status != 0) return assembly_error(std::move(log), ptx);
         const auto image = read_file(folder + "/" + output_name);
         if (!image)
-            return fail(Errc::assemble_failed, fmt::format("ptxas {} gives no cubin\n{}", version_, log));
+            return fail(Errc::assembler_ended, fmt::format("ptxas {} gives no cubin\n{}", version_, log));
         const auto bytes = std::as_bytes(std::span(*image));
+        // On a full disk ptxas writes a part, and says that all went well.
+        if (!is_whole_cubin(bytes))
+            return fail(Errc::file_not_writable,
+                        fmt::format("{}: ptxas {} wrote {} bytes of a cubin", options_.temporary_dir, version_,
+                                    bytes.size()));
         Cubin cubin;
         cubin.image.assign(bytes.begin(), bytes.end());
         cubin.log = std::move(log);

@@ -32,7 +32,7 @@ class Counting final : public Assembler {
     mutable std::atomic<int> count = 0;
 };
 
-// Names of symbols that are used and not defined, but for those that whole assembly leaves to the driver, too.
+// Names of symbols that are used and not defined, but for those that whole assembly leaves to the driver.
 std::vector<std::string> undefined_symbols(const Cubin& cubin) {
     std::vector<std::string> names;
     const char* const image = reinterpret_cast<const char*>(cubin.image.data());

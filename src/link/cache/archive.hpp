@@ -1,0 +1,158 @@
+#pragma once
+/// @file archive.hpp
+/// Values as bytes, for entries and for keys: every field of a struct in its order, texts and lists behind
+/// their sizes. The structs are taken apart by structured bindings, so that a new field does not compile until
+/// it is in the list here.
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "ptxgraft/link.hpp"
+
+namespace ptxgraft::link {
+
+template <class T, class Struct>
+concept Is = std::same_as<std::remove_const_t<T>, Struct>;
+template <class T>
+concept Number = std::is_arithmetic_v<T> || std::is_enum_v<T>;
+
+// What each struct consists of: for the writer, whose fields are const, and for the reader.
+template <class Archive, Is<FunctionUsage> T> void visit(Archive& archive, T& usage) {
+    auto& [name, is_entry, registers, spill_stores, spill_loads, stack, shared, barriers] = usage;
+    archive(name, is_entry, registers, spill_stores, spill_loads, stack, shared, barriers);
+}
+template <class Archive, Is<PerformanceLoss> T> void visit(Archive& archive, T& loss) {
+    auto& [code, message] = loss;
+    archive(code, message);
+}
+template <class Archive, Is<Cubin> T> void visit(Archive& archive, T& cubin) {
+    auto& [image, assembler, functions, losses, log] = cubin;
+    archive(image, assembler, functions, losses, log);
+}
+template <class Archive, Is<Ptx> T> void visit(Archive& archive, T& ptx) {
+    auto& [text, log, from_cache] = ptx;
+    archive(text, log, from_cache);
+}
+template <class Archive, Is<Span> T> void visit(Archive& archive, T& span) {
+    auto& [begin, end] = span;
+    archive(begin, end);
+}
+template <class Archive, Is<SourceText> T> void visit(Archive& archive, T& source) {
+    auto& [name, text] = source;
+    archive(name, text);
+}
+template <class Archive, Is<Error> T> void visit(Archive& archive, T& error) {
+    auto& [code, span, index, detail, source] = error;
+    archive(code, span, index, detail, source);
+}
+template <class Archive, Is<AssembleOptions> T> void visit(Archive& archive, T& options) {
+    auto& [target, optimisation, max_registers, relocatable, line_info, allow_performance_loss, more] =
+        options;
+    archive(target, optimisation, max_registers, relocatable, line_info, allow_performance_loss, more);
+}
+
+/// Appends fields to bytes.
+class Writer {
+  public:
+    explicit Writer(std::string& bytes) : bytes_(bytes) {}
+    template <class... Fields> void operator()(const Fields&... fields) { (put(fields), ...); }
+
+  private:
+    void put_bytes(const void* data, std::size_t size) {
+        bytes_.append(static_cast<const char*>(data), size);
+    }
+    void put(Number auto number) { put_bytes(&number, sizeof number); }
+    void put(const std::string& text) {
+        put(text.size());
+        put_bytes(text.data(), text.size());
+    }
+    void put(const std::vector<std::byte>& data) {
+        put(data.size());
+        put_bytes(data.data(), data.size());
+    }
+    template <class T> void put(const std::vector<T>& list) {
+        put(list.size());
+        for (const T& item : list) put(item);
+    }
+    template <class T> void put(const std::shared_ptr<const T>& value) {
+        put(value != nullptr);
+        if (value) put(*value);
+    }
+    template <class T>
+        requires std::is_class_v<T>
+    void put(const T& value) {
+        visit(*this, value);
+    }
+
+    std::string& bytes_;
+};
+
+/// Takes the same fields from bytes, which need not be what a writer wrote: what is_whole() denies is junk.
+class Reader {
+  public:
+    explicit Reader(std::string_view bytes) : bytes_(bytes) {}
+    template <class... Fields> void operator()(Fields&... fields) { (get(fields), ...); }
+    /// Whether the fields taken so far were there, and nothing is left.
+    [[nodiscard]] bool is_whole() const { return !is_cut_ && bytes_.empty(); }
+
+  private:
+    std::string_view take(std::size_t size) {
+        if (size > bytes_.size()) {
+            is_cut_ = true;
+            size = 0;
+        }
+        const std::string_view taken = bytes_.substr(0, size);
+        bytes_.remove_prefix(size);
+        return taken;
+    }
+    template <Number T> void get(T& number) {
+        if (const std::string_view taken = take(sizeof number); taken.size() == sizeof number)
+            std::memcpy(&number, taken.data(), sizeof number);
+    }
+    void get(bool& truth) {
+        std::uint8_t byte = 0;
+        get(byte);
+        is_cut_ |= byte > 1;
+        truth = byte == 1;
+    }
+    std::size_t get_size() {
+        std::size_t size = 0;
+        get(size);
+        return size;
+    }
+    void get(std::string& text) { text = take(get_size()); }
+    void get(std::vector<std::byte>& data) {
+        const std::string_view taken = take(get_size());
+        const auto* begin = reinterpret_cast<const std::byte*>(taken.data());
+        data.assign(begin, begin + taken.size());
+    }
+    template <class T> void get(std::vector<T>& list) {
+        const std::size_t count = get_size();
+        if (count > bytes_.size()) is_cut_ = true;  // each item takes a byte or more
+        for (std::size_t i = 0; i < count && !is_cut_; ++i) get(list.emplace_back());
+    }
+    template <class T> void get(std::shared_ptr<const T>& value) {
+        bool is_there = false;
+        get(is_there);
+        if (!is_there) return;
+        auto made = std::make_shared<T>();
+        get(*made);
+        value = std::move(made);
+    }
+    template <class T>
+        requires std::is_class_v<T>
+    void get(T& value) {
+        visit(*this, value);
+    }
+
+    std::string_view bytes_;
+    bool is_cut_ = false;
+};
+
+}  // namespace ptxgraft::link
