@@ -84,7 +84,8 @@ double copy_seconds(std::size_t bytes) {
     return best;
 }
 
-// A module, from its text to a program whose every function can run, in a new emulator; and its end.
+// A module, from its text to a program whose every function can run, in a new emulator; and its end. The
+// process has seen its instructions before.
 void load(benchmark::State& state, const std::string& module) {
     for (auto _ : state) {
         Emulator emulator({.threads = static_cast<std::uint32_t>(state.range(1))});

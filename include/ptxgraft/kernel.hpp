@@ -10,10 +10,12 @@
 /// @endcode
 
 #include <array>
+#include <functional>
 #include <initializer_list>
 #include <map>
 #include <memory>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +29,9 @@
 #include "ptxgraft/stub.hpp"
 
 namespace ptxgraft {
+namespace launch {
+struct EntryInfo;  // internal
+}
 
 /// One filled site: its name and the stub. A value: it owns both.
 struct Graft {
@@ -37,7 +42,35 @@ struct Graft {
 
 /// Milliseconds of the steps of a graft.
 struct GraftTimes {
-    double render = 0, assemble = 0, load = 0;
+    double render = 0, assemble = 0, link = 0, load = 0;
+};
+
+/// Machine code of a skeleton with stubs, and how it was made.
+struct MachineCode {
+    std::shared_ptr<const Cubin> cubin = {};
+    std::vector<RouteChoice> routes = {};  ///< one for each stub, in their order
+    GraftTimes times = {};
+};
+
+/// How Skeleton::assemble_many and graft_many work.
+struct ManyOptions {
+    std::uint32_t threads = 0;  ///< that work, the calling one among them; 0: as many as the machine has
+    std::stop_token stop =
+        {};  ///< when it is asked for, candidates that nobody has begun are Errc::work_stopped
+    std::uint32_t stubs_per_module = 32;  ///< of the `link` route: so many are assembled at once
+};
+/// Is called with every result as it comes, in any order, by one thread at a time. An exception of it stops
+/// the work and comes out of the call.
+template <class T> using OnResult = std::function<void(std::size_t index, const Expected<T>& result)>;
+
+/// What Skeleton::prepare made and measured, in milliseconds.
+struct Preparation {
+    double whole = 0;  ///< the skeleton with its default stubs, assembled: what an inlined candidate costs
+    /// The skeleton assembled for linking: once for all candidates of the `link` route.
+    double skeleton = 0;
+    double stub = 0;           ///< a module with one stub, assembled
+    double link = 0;           ///< the two, linked
+    std::string not_linkable;  ///< why nothing is linked to this skeleton; empty when `auto` may
 };
 
 /// A launchable kernel: an entry of a skeleton with its stubs, loaded on a device. A shared handle.
@@ -65,8 +98,9 @@ class PTXGRAFT_API Kernel {
                                              const Stream* stream = nullptr) const;
 
     [[nodiscard]] std::string_view entry() const;
-    [[nodiscard]] const std::string& ptx() const;  ///< with the stubs in
-    [[nodiscard]] const Cubin* cubin() const;      ///< null on the emulator
+    /// With the stubs in. Where stubs are linked this is the text of the `call` route.
+    [[nodiscard]] const std::string& ptx() const;
+    [[nodiscard]] const Cubin* cubin() const;  ///< null on the emulator
     [[nodiscard]] const GraftTimes& times() const;
     [[nodiscard]] const std::vector<RouteChoice>& routes() const;  ///< one for each stub, in their order
     [[nodiscard]] const Function& function() const;
@@ -128,12 +162,40 @@ class PTXGRAFT_API Skeleton {
     }
     /// The same by routes. Beside the errors of render() Errc::route_not_possible, with the graft's `index`;
     /// and Errc::site_unknown for an option that names no site. The functions of the `call` route stand
-    /// before the function that holds the first copy.
+    /// before the function that holds the first copy. `link` makes machine code: its text is that of `call`,
+    /// and `automatic` does not take it.
     [[nodiscard]] Expected<Rendered> render_by(std::span<const Graft> grafts,
                                                const RouteOptions& routes) const;
-    /// Renders, assembles (on a GPU, for that GPU unless the options say otherwise) and loads. Errors of the
-    /// assembler have spans in the rendered PTX, which they bring along. Errc::entry_unknown and
-    /// Errc::entry_not_named list the entries.
+    /// Machine code with the stubs in, by routes, for the options' target or else the module's; no device is
+    /// needed. What candidates of the `link` route share (the skeleton for linking, stubs that were assembled
+    /// before) is kept with the skeleton, up to 64 MB. Beside the errors of render_by() those of the
+    /// assembler and of link_cubins; their spans are in the rendered PTX, which they bring along, and they
+    /// name the stub and its line, or the skeleton's CUDA line where its PTX has line information.
+    [[nodiscard]] Expected<MachineCode> assemble(std::span<const Graft> grafts,
+                                                 const GraftOptions& options = {}) const;
+    [[nodiscard]] Expected<MachineCode> assemble(std::initializer_list<Graft> grafts,
+                                                 const GraftOptions& options = {}) const {
+        return assemble(std::span<const Graft>(grafts.begin(), grafts.size()), options);
+    }
+    /// Many candidates at once; the results in their order. Candidates that compute the same, by the text or
+    /// the dataflow hash of their stubs, are assembled once and share their machine code. Stubs of the `link`
+    /// route are assembled many to a module; one that does not assemble does not harm the others. Errors are
+    /// those of assemble(), and Errc::work_stopped.
+    [[nodiscard]] std::vector<Expected<MachineCode>> assemble_many(
+        std::span<const std::vector<Graft>> candidates, const GraftOptions& options = {},
+        const ManyOptions& many = {}, const OnResult<MachineCode>& on_result = {}) const;
+    /// The same, loaded: graft() of many.
+    [[nodiscard]] std::vector<Expected<Kernel>> graft_many(std::span<const std::vector<Graft>> candidates,
+                                                           const Device& device,
+                                                           const GraftOptions& options = {},
+                                                           const ManyOptions& many = {},
+                                                           const OnResult<Kernel>& on_result = {}) const;
+    /// Makes what the `link` route needs and measures whether it pays: from now on `automatic` may link,
+    /// with these AssembleOptions and this assembler. Errors are those of assemble(); a skeleton that nothing
+    /// can be linked to is none.
+    [[nodiscard]] Expected<Preparation> prepare(const GraftOptions& options = {}) const;
+    /// assemble() for a GPU, for that GPU unless the options say otherwise, and loads. The emulator runs the
+    /// rendered PTX. Errc::entry_unknown and Errc::entry_not_named list the entries.
     [[nodiscard]] Expected<Kernel> graft(std::span<const Graft> grafts, const Device& device,
                                          const GraftOptions& options = {}) const;
     [[nodiscard]] Expected<Kernel> graft(std::initializer_list<Graft> grafts, const Device& device,
@@ -144,7 +206,8 @@ class PTXGRAFT_API Skeleton {
     struct Data;
 
   private:
-    [[nodiscard]] Expected<std::vector<const Site*>> filled_sites(std::span<const Graft> grafts) const;
+    [[nodiscard]] Expected<Kernel> load(const Device& device, const launch::EntryInfo& entry,
+                                        MachineCode code, std::shared_ptr<const SourceText> source) const;
     explicit Skeleton(std::shared_ptr<const Data> data) : data_(std::move(data)) {}
     std::shared_ptr<const Data> data_;
 };

@@ -22,9 +22,10 @@
 ///     mov.b32 %f5, _acc;
 ///     }
 /// @endcode
-/// After the name on the PTXGRAFT_SITE line may stand `pure` (the compiler was free to move or drop the site)
-/// and `allow WORD…` (what a stub may do there, see Policy). Operand lines end with a comment of the form `//
-/// in|mod|out TYPE NAME [COUNT]`, where TYPE is a PTX type or, for a user type, `name:TYPE`. A marker is a
+/// After the name on the PTXGRAFT_SITE line may stand `pure` (the compiler was free to move or drop the
+/// site), `hot` or `cold` (see Heat) and `allow WORD…` (what a stub may do there, see Policy). Operand
+/// lines end with a comment of the form `// in|mod|out TYPE NAME [COUNT]`, where TYPE is a PTX type or, for a
+/// user type, `name:TYPE`. A marker is a
 /// `//` comment outside of strings and block comments whose first word is the marker; the end marker stands
 /// alone on its line. A stub refers to operand `acc` as register `_acc`, to element 2 of the fragment `frag`
 /// as `_frag2`.
@@ -127,9 +128,20 @@ constexpr bool contains(Effect set, Effect part) {
 }
 [[nodiscard]] PTXGRAFT_API std::string_view name(Effect effect);  ///< of one effect: "load"
 
+/// How often a site runs, where its marking says more than its place in the code does: what `auto` goes by
+/// (route.hpp).
+enum class Heat : std::uint8_t {
+    unsaid,
+    hot,   ///< often: a stub is never a function of its own
+    cold,  ///< seldom, even where it stands in a loop
+};
+
+[[nodiscard]] PTXGRAFT_API std::string_view name(Heat heat);  ///< "unsaid", "hot", "cold"
+
 struct Policy {
     Effect allowed = Effect::none;
     bool pure = false;  ///< the marking was not volatile
+    Heat heat = Heat::unsaid;
     friend bool operator==(const Policy&, const Policy&) = default;
 };
 

@@ -38,6 +38,9 @@ class PTXGRAFT_API Stub {
     [[nodiscard]] const Signature& signature() const;
     [[nodiscard]] Effect effects() const;
     [[nodiscard]] std::uint32_t instruction_count() const;
+    /// stack::dataflow_hash of the program that it was compiled from; 0 unless CompileOptions::hash asked for
+    /// it. Two stubs with one hash and one signature compute the same.
+    [[nodiscard]] std::uint64_t dataflow_hash() const;
 
     /// Whether the stub may fill a site: same operands (types, directions, counts), effects allowed. A stub
     /// made for a site fits it; use this to move a stub to another site.

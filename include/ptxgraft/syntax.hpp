@@ -27,6 +27,7 @@
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -589,6 +590,8 @@ struct SourceLine {
 /// Where the statement at an offset of the module's text comes from, by the last `.loc` before it in its
 /// function: innermost first, then where that was inlined, and so on outwards. Empty without a `.loc`.
 [[nodiscard]] PTXGRAFT_API std::vector<SourceLine> source_lines(const Module& module, std::uint32_t offset);
+/// "k.cu:12:5 in f, inlined at k.cu:40:3"; empty for no lines.
+[[nodiscard]] PTXGRAFT_API std::string describe(std::span<const SourceLine> lines);
 
 /// Splits text into tokens without building a tree. First error only.
 [[nodiscard]] PTXGRAFT_API Expected<std::vector<Token>> tokenize(std::string_view text);

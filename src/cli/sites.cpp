@@ -67,7 +67,10 @@ Json json_of(const Site& site, const Sites& sites, const Lines& lines) {
     return {{"name", site.name},
             {"signature", site.signature.text()},
             {"operands", std::move(operands)},
-            {"policy", {{"pure", site.policy.pure}, {"allow", allowed_words(site.policy)}}},
+            {"policy",
+             {{"pure", site.policy.pure},
+              {"heat", name(site.policy.heat)},
+              {"allow", allowed_words(site.policy)}}},
             {"copies", std::move(copies)}};
 }
 
@@ -92,7 +95,8 @@ std::string operand_row(const SiteOperand& operand) {
 std::string policy_row(const Policy& policy) {
     const auto words = allowed_words(policy);
     return fmt::format(
-        "    {}; a stub may {}\n", policy.pure ? "pure" : "volatile",
+        "    {}{}; a stub may {}\n", policy.pure ? "pure" : "volatile",
+        policy.heat == Heat::unsaid ? "" : fmt::format(", {}", name(policy.heat)),
         words.empty() ? "compute in registers" : fmt::format("also use {}", fmt::join(words, ", ")));
 }
 

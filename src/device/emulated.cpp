@@ -16,7 +16,7 @@
 #include "device/fair_mutex.hpp"
 #include "emulator/load.hpp"
 #include "ptxgraft/site.hpp"
-#include "site/called.hpp"
+#include "site/stub_place.hpp"
 #include "tensor/tensor_map.hpp"
 
 namespace ptxgraft::device {
@@ -76,42 +76,6 @@ class SharedEmulator {
     EmulatorReport report_;
 };
 
-// The detail of an error at a place of a stub, whose text begins somewhere before it.
-void add_stub(Error& error, std::string_view ptx, std::size_t begin, std::string_view site) {
-    const auto line = 1 + std::ranges::count(ptx.substr(begin, error.span.begin - begin), '\n');
-    const std::string detail = error.detail ? *error.detail : std::string();
-    error.detail = std::make_shared<const std::string>(
-        fmt::format("{}; in the stub of site {}, line {}", detail, site, line));
-}
-
-// The same of one that is called.
-bool add_called_stub(Error& error, std::string_view ptx) {
-    const std::size_t marker = ptx.rfind(site::called_begin, error.span.begin);
-    if (marker == std::string_view::npos) return false;
-    const std::size_t name = marker + site::called_begin.size(), line = ptx.find('\n', name) + 1;
-    if (ptx.find(site::called_end, line) < error.span.begin) return false;
-    add_stub(error, ptx, line, ptx.substr(name, line - 1 - name));
-    return true;
-}
-
-// An error in a stub says so: its lines count from the one behind the marker.
-Error with_stub(Error error, std::string_view ptx) {
-    if (!error.span.known() || error.source != nullptr || add_called_stub(error, ptx)) return error;
-    if (ptx.find("PTXGRAFT_STUB") == std::string_view::npos &&
-        ptx.find("PTX_INJECT_START") == std::string_view::npos)
-        return error;
-    const auto sites = scan(ptx);
-    if (!sites) return error;
-    const std::uint32_t at = error.span.begin;
-    for (const Site& site : sites->sites) {
-        for (const SiteCopy& copy : site.copies) {
-            if (at < copy.stub.begin || at >= copy.stub.end) continue;
-            add_stub(error, ptx, copy.stub.begin, site.name);
-        }
-    }
-    return error;
-}
-
 class EmulatedEntry final : public LoadedEntry {
   public:
     EmulatedEntry(std::shared_ptr<SharedEmulator> shared, std::shared_ptr<const EmulatedModule> module,
@@ -138,7 +102,7 @@ class EmulatedEntry final : public LoadedEntry {
             keep_report();
             return launched;
         });
-        if (!run) return tl::unexpected(with_stub(run.error(), ptx(*module_)));
+        if (!run) return tl::unexpected(site::with_stub(run.error(), ptx(*module_)));
         return {};
     }
     [[nodiscard]] Expected<std::unique_ptr<LoadedEntry>> other(const std::string& entry) const override {
@@ -157,7 +121,7 @@ class EmulatedEntry final : public LoadedEntry {
             source =
                 std::make_shared<const SourceText>(SourceText{entry_ + ".ptx", std::string(ptx(*module_))});
         for (EmulatorFinding& finding : report.findings) {
-            finding.error = with_stub(std::move(finding.error), source->text);
+            finding.error = site::with_stub(std::move(finding.error), source->text);
             if (finding.error.span.known() && !finding.error.source) finding.error.source = source;
         }
         shared_->add(std::move(report));

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <cstring>
 #include <mutex>
-#include <thread>
 #include <utility>
 
 #include "base/host_memory.hpp"
+#include "base/threads.hpp"
 #include "emulator/decode/module.hpp"
 #include "emulator/load.hpp"
 #include "emulator/machine/launch.hpp"
@@ -26,8 +26,7 @@ struct Emulator::Data {
     std::uint32_t threads = 1;
     std::shared_ptr<Memory> memory;
     emulator::Checkers checkers;
-    std::mutex mutex;                                         // of what follows
-    std::unique_ptr<emulator::DecoderMemory> decoder_memory;  // null while a module is decoded
+    std::mutex mutex;  // of what follows
     std::string output;
     EmulatorReport report;
 
@@ -189,8 +188,7 @@ Emulator::Emulator(const EmulatorOptions& options) : data_(std::make_unique<Data
     data_->options = options;
     if (options.fast) data_->options.checks = EmulatorChecks::none();
     // asking takes as long as a small launch
-    data_->threads =
-        options.threads != 0 ? options.threads : std::max(std::thread::hardware_concurrency(), 1u);
+    data_->threads = thread_count(options.threads);
     data_->memory =
         std::make_shared<Memory>(options.memory_bytes, data_->options.checks.has(EmulatorCheck::unwritten));
 }
@@ -215,18 +213,8 @@ Expected<std::shared_ptr<const EmulatedModule>> emulator::Loader::load(
         if (!is_emulated(data.options.sm))
             return fail(Errc::argument_invalid, fmt::format("EmulatorOptions::sm is {}; architectures are {}",
                                                             data.options.sm, emulated_architectures()));
-        std::unique_ptr<DecoderMemory> kept;
-        {
-            const std::scoped_lock lock(data.mutex);
-            kept = std::move(data.decoder_memory);
-        }
-        if (kept == nullptr)
-            kept = std::make_unique<DecoderMemory>();  // another thread decodes, or none has yet
         auto module = std::make_shared<EmulatedModule>(data.memory);
-        auto done = module->decode(std::move(tree), std::move(info), *kept, data.threads);
-        const std::scoped_lock lock(data.mutex);
-        data.decoder_memory = std::move(kept);
-        if (!done) return tl::unexpected<Error>(std::move(done.error()));
+        TRY(module->decode(std::move(tree), std::move(info), data.threads));
         return std::shared_ptr<const EmulatedModule>(std::move(module));
     });
 }

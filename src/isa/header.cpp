@@ -63,7 +63,7 @@ void InstructionVerifier::header() {
         setting_.target = *target;
         setting_.knows_target = true;
     }
-    address_size_ = module_.address_size();
+    setting_.address_size = module_.address_size();
 }
 
 void InstructionVerifier::target_directive(const Statement& statement) {

@@ -19,7 +19,7 @@ bool knows(const Instruction& instruction) {
 
 const Match* InstructionVerifier::look_at(const Instruction& i) {
     guard(i);
-    const NameMatch& name = matches_.of(i.name, i.opcode, i.modifiers);
+    const NameMatch& name = matches_->of(i.name, i.opcode, i.modifiers);
     if (name.matches.empty()) {
         unmatched(i, name);
         return nullptr;
@@ -47,7 +47,7 @@ const Match* InstructionVerifier::look_at(const Instruction& i) {
     }
     requirements(i, *fitting);
     special_registers(i);
-    if (options_.manual_order && !fitting->in_order)
+    if (setting_.manual_order && !fitting->in_order)
         report(Errc::modifier_out_of_order, i.name, fitting->canonical_name());
     address_width(i, *fitting);
     shared_variable(i, *fitting);

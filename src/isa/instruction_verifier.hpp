@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/lent.hpp"
 #include "isa/match.hpp"
 #include "isa/operands.hpp"
 #include "isa/symbols.hpp"
@@ -17,9 +18,10 @@ namespace ptxgraft::isa {
 
 class InstructionVerifier {
   public:
-    InstructionVerifier(const syntax::Module& module, const VerifyOptions& options, const SymbolSource& names,
-                        NameMatches& matches)
-        : module_(module), options_(options), names_(names), matches_(matches) {}
+    InstructionVerifier(const syntax::Module& module, const VerifyOptions& options, const SymbolSource& names)
+        : module_(module), options_(options), names_(names) {
+        setting_.manual_order = options.manual_order;
+    }
     /// Reads .version and .target, and reports what is wrong with them. Comes before all else.
     void header();
     /// The function whose instructions follow.
@@ -30,12 +32,14 @@ class InstructionVerifier {
     /// What has been reported since the last call.
     [[nodiscard]] std::vector<Error> take_findings() { return std::exchange(findings_, {}); }
     [[nodiscard]] bool has_findings() const { return !findings_.empty(); }
-    /// All of the module, beside the instruction itself, that the checks of most instructions look at.
+    /// All beside the instruction itself that the checks of most instructions look at.
     struct Setting {
         std::uint16_t version = newest_version;
         Architecture target = {};
         bool knows_target = false;
         bool has_samplers = false;  ///< .target …, texmode_independent
+        std::uint32_t address_size = 64;
+        bool manual_order = false;
         [[nodiscard]] friend bool operator==(const Setting&, const Setting&) = default;
     };
     [[nodiscard]] const Setting& setting() const { return setting_; }
@@ -55,7 +59,6 @@ class InstructionVerifier {
     const SymbolSource& names_;
     std::vector<Error> findings_;
     Setting setting_;
-    std::uint32_t address_size_ = 64;
     syntax::Statement function_;  // the one that is looked at
     // Whether what was found of the instruction holds in this function alone.
     bool depends_on_function_ = false;
@@ -85,7 +88,7 @@ class InstructionVerifier {
                          const std::vector<syntax::Statement::Parameter>& formal, std::string_view what,
                          const syntax::Instruction& instruction, std::string_view name);
 
-    NameMatches& matches_;                      // that other modules may have asked for
+    const Lent<NameMatches> matches_;           // that other modules may have asked for
     syntax::NameMap<std::string_view> labels_;  // of other functions, made on need: label, function
     bool has_labels_ = false;
 };

@@ -43,8 +43,19 @@ bool Shapes::is_right(const TokenView& instruction, const Symbols& symbols) {
     return size_ != 0 && right_.find(shape()) != nullptr;
 }
 
+void Shapes::use_for(const InstructionVerifier::Setting& setting) {
+    if (setting != setting_) forget();
+    setting_ = setting;
+}
+
+void Shapes::forget() {
+    right_.clear();
+    kept_.clear();
+}
+
 void Shapes::remember() {
     if (size_ == 0) return;
+    if (kept_.size() == most) forget();
     kept_.emplace_back(shape());
     right_.put(kept_.back());
 }

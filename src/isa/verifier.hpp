@@ -15,7 +15,7 @@ namespace ptxgraft::isa {
 class Verifier : private InstructionVerifier {
   public:
     Verifier(const syntax::Module& module, const VerifyOptions& options)
-        : InstructionVerifier(module, options, symbols_, matches_) {}
+        : InstructionVerifier(module, options, symbols_) {}
     std::vector<Error> run();
 
   private:
@@ -73,8 +73,7 @@ class Verifier : private InstructionVerifier {
     void initial_error(const Error& error, const syntax::InitialValue& value);
 
     Symbols symbols_;
-    NameMatches matches_;
-    Shapes shapes_;
+    const Lent<Shapes> shapes_;
     using SourcePlace = std::array<std::uint64_t, 3>;  // file, line and column
     struct SourcePlaceHash {
         std::size_t operator()(const SourcePlace& p) const {

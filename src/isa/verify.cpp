@@ -35,6 +35,7 @@ std::vector<Error> verify(const syntax::Module& module, const VerifyOptions& opt
 std::vector<Error> Verifier::run() {
     characters();
     header();
+    shapes_->use_for(setting());
     for (const Statement& s : module_.statements()) statement(s, s.kind());
     std::stable_sort(findings_.begin(), findings_.end(),
                      [](const Error& a, const Error& b) { return a.span.begin < b.span.begin; });
@@ -67,7 +68,7 @@ void Verifier::statement(const Statement& s, StatementKind kind) {
                 declare_label(s, symbol);
             return;
         case StatementKind::address_size:
-            if (address_size_ != 32 && address_size_ != 64)
+            if (setting_.address_size != 32 && setting_.address_size != 64)
                 report(Errc::directive_invalid, s.span(), ".address_size is 32 or 64");
             return;
         default: return;
@@ -123,11 +124,11 @@ void Verifier::declare_labels(const Statement& parent) {
 
 // Most instructions of a module look like others before them.
 void Verifier::instruction(const syntax::Statement& statement) {
-    if (shapes_.is_right(syntax::TokenView(statement), symbols_)) return;
+    if (shapes_->is_right(syntax::TokenView(statement), symbols_)) return;
     const std::size_t before = findings_.size();
     depends_on_function_ = false;
     look_at(*statement.instruction());
-    if (findings_.size() == before && !depends_on_function_) shapes_.remember();
+    if (findings_.size() == before && !depends_on_function_) shapes_->remember();
 }
 
 }  // namespace ptxgraft::isa

@@ -14,9 +14,9 @@ Expected<void> Kernel::launch_with(const LaunchConfig& config, std::span<const A
 
 std::string_view Kernel::entry() const { return data_->function.entry(); }
 const std::string& Kernel::ptx() const { return device::Loader::source(data_->function).text; }
-const Cubin* Kernel::cubin() const { return data_->cubin ? &*data_->cubin : nullptr; }
-const GraftTimes& Kernel::times() const { return data_->times; }
-const std::vector<RouteChoice>& Kernel::routes() const { return data_->routes; }
+const Cubin* Kernel::cubin() const { return data_->code.cubin.get(); }
+const GraftTimes& Kernel::times() const { return data_->code.times; }
+const std::vector<RouteChoice>& Kernel::routes() const { return data_->code.routes; }
 const Function& Kernel::function() const { return data_->function; }
 
 }  // namespace ptxgraft

@@ -2,7 +2,6 @@
 /// What a Kernel holds, and the watch for the steps of a graft.
 
 #include <chrono>
-#include <optional>
 #include <utility>
 
 #include "ptxgraft/kernel.hpp"
@@ -10,10 +9,8 @@
 namespace ptxgraft {
 
 struct Kernel::Data {
-    std::optional<Cubin> cubin;
-    GraftTimes times;
+    MachineCode code;  // without a cubin on the emulator
     Function function;
-    std::vector<RouteChoice> routes;
 };
 
 class Stopwatch {

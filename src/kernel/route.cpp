@@ -1,21 +1,20 @@
-// Routes of stubs: which one a stub takes, and the text of the functions that are called.
+// Routes of stubs: which one a stub takes, and the text of the functions that are called or linked.
 #include "kernel/route.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <unordered_map>
+#include <list>
 
-#include "base/try.hpp"
+#include "link/cache.hpp"
 #include "ptxgraft/syntax.hpp"
 #include "site/called.hpp"
-#include "syntax/loops.hpp"
 
 namespace ptxgraft {
 namespace {
 
-constexpr std::array<std::string_view, 3> route_names{"auto", "inline", "call"};
+constexpr std::array<std::string_view, 4> route_names{"auto", "inline", "call", "link"};
 
 }  // namespace
 
@@ -37,41 +36,24 @@ using syntax::Passed;
 // at some 400.
 constexpr std::size_t least_called_instructions = 512;
 
-// The registers of operands, fragments element by element.
-std::vector<Passed> registers_of(const Signature& signature, bool (*wanted)(Direction)) {
-    std::vector<Passed> all;
-    for (const SiteOperand& operand : signature.operands) {
-        if (!wanted(operand.direction)) continue;
-        const syntax::Passage passage = *syntax::passage_of(register_type(operand.type));
-        if (operand.count == 0) all.push_back({operand.register_name, passage});
-        for (std::uint32_t i = 0; i < operand.count; ++i)
-            all.push_back({operand.register_name + std::to_string(i), passage});
-    }
-    return all;
+// A linked candidate has to cost so many times less than a whole one: its kernel is a little slower, and what
+// was measured once is not exact.
+constexpr double least_gain = 1.5;
+
+std::string_view what_it_is(Route route) { return route == Route::link ? "linked" : "called"; }
+
+RouteChoice called_or_inlined(const Site& site, const Stub& stub) {
+    const std::size_t copies = site.copies.size();
+    if (site.policy.heat == Heat::cold) return {site.name, Route::call, "the site is marked as cold"};
+    if (copies == 1) return {site.name, Route::inlined, "there is one copy"};
+    const std::string count = fmt::format("{} copies of {} instructions", copies, stub.instruction_count());
+    if (copies * stub.instruction_count() < least_called_instructions)
+        return {site.name, Route::inlined, count + " are assembled soon"};
+    return {site.name, Route::call, count + ", none in a loop"};
 }
 
-// What no name of the text begins with.
-std::string free_prefix(std::string_view ptx) {
-    std::string prefix = "ptxgraft_";
-    while (ptx.find(prefix) != std::string_view::npos) prefix += '_';
-    return prefix;
-}
+}  // namespace
 
-// The number keeps the parameters' names of one function apart from the others' names.
-std::string function_name(const std::string& prefix, std::size_t number, std::string_view site) {
-    std::string name = prefix + std::to_string(number) + "_";
-    for (const char c : site)
-        name += (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ? c : '_';
-    return name;
-}
-
-std::uint32_t line_of(std::string_view text, std::size_t at) {
-    return static_cast<std::uint32_t>(
-               std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n')) +
-           1;
-}
-
-// Labels and variables that are declared in a function, its registers too if they are wanted.
 void add_declared_names(syntax::Statement function, bool with_registers,
                         std::unordered_set<std::string>& names) {
     for (const syntax::Statement s : function.walk()) {
@@ -82,146 +64,44 @@ void add_declared_names(syntax::Statement function, bool with_registers,
     }
 }
 
-// What a stub may name where it stands in a function, and not in one of its own in front of that.
-void add_local_names(syntax::Statement function, std::unordered_set<std::string>& names) {
-    names.emplace(function.name());
-    for (const auto& parameter : function.parameters()) names.emplace(parameter.name);
-    for (const auto& parameter : function.return_parameters()) names.emplace(parameter.name);
-    add_declared_names(function, false, names);
-}
-
-// Whether one of some spans, which stand in order, has a part of another.
-bool is_in(const std::vector<Span>& spans, Span span) {
-    const auto behind = std::ranges::lower_bound(spans, span.end, {}, &Span::begin);
-    return behind != spans.begin() && std::prev(behind)->end > span.begin;
-}
-
-// Functions that one call of an entry may run more than once: those that are called in a loop or by one that
-// is, and recursive ones. Where an address of a function is taken, each that is named so may be.
-class Repeated {
-  public:
-    explicit Repeated(const std::vector<syntax::Statement>& functions)
-        : successors_(functions.size()), is_repeated_(functions.size()) {
-        for (std::size_t i = 0; i < functions.size(); ++i) numbers_.emplace(functions[i].name(), i);
-        for (std::size_t i = 0; i < functions.size(); ++i) read(functions[i], i);
-        const std::vector<bool> recursive = syntax::nodes_on_cycles(successors_);
-        for (std::size_t i = 0; i < functions.size(); ++i)
-            if (recursive[i] || is_looped_.contains(i)) spread(i);
-    }
-    [[nodiscard]] bool has(std::string_view function) const {
-        const auto found = numbers_.find(function);
-        return found != numbers_.end() && is_repeated_[found->second];
-    }
-
-  private:
-    void read(syntax::Statement function, std::size_t number) {
-        const std::vector<Span> loops = syntax::blocks_in_loops(function);
-        for (const syntax::Statement s : function.instructions()) {
-            s.tokens(tokens_);
-            const bool is_call = s.instruction()->opcode == "call";
-            for (const syntax::Token& token : tokens_) {
-                const auto named = numbers_.find(token.text);
-                if (named == numbers_.end()) continue;
-                successors_[number].push_back(named->second);
-                if (!is_call || is_in(loops, s.span())) is_looped_.insert(named->second);
-            }
-        }
-    }
-    void spread(std::size_t number) {
-        std::vector<std::size_t> open{number};
-        while (!open.empty()) {
-            const std::size_t at = open.back();
-            open.pop_back();
-            if (is_repeated_[at]) continue;
-            is_repeated_[at] = true;
-            open.insert(open.end(), successors_[at].begin(), successors_[at].end());
-        }
-    }
-
-    std::unordered_map<std::string_view, std::size_t> numbers_;
-    std::vector<std::vector<std::size_t>> successors_;  // whom each function names
-    std::unordered_set<std::size_t> is_looped_;
-    std::vector<bool> is_repeated_;
-    std::vector<syntax::Token> tokens_;
-};
-
-// The function around a place of the text that is in one.
-syntax::Statement function_at(const std::vector<syntax::Statement>& functions, std::uint32_t at) {
-    const auto behind =
-        std::ranges::upper_bound(functions, at, {}, [](syntax::Statement f) { return f.span().begin; });
-    return *std::prev(behind);
-}
-
-}  // namespace
-
-Expected<RoutePlan> RoutePlan::make(const std::string& ptx, const Sites& sites) {
-    const syntax::Module module = TRY(syntax::parse(ptx));
-    const std::vector<syntax::Statement> functions = module.functions();
-    // Nobody calls an entry.
-    const bool has_functions = !std::ranges::all_of(sites.functions, &Sites::Function::is_entry);
-    const Repeated repeated(has_functions ? functions : std::vector<syntax::Statement>());
-    std::vector<Span> loops;
-    RoutePlan plan;
-    plan.sites_ = &sites;
-    for (const Sites::Function& holder : sites.functions) {
-        const syntax::Statement function = function_at(functions, holder.span.begin);
-        add_local_names(function, plan.local_names_);
-        if (repeated.has(function.name())) {
-            loops.push_back(function.span());
-            continue;
-        }
-        const std::vector<Span> more = syntax::blocks_in_loops(function);
-        loops.insert(loops.end(), more.begin(), more.end());
-    }
-    std::ranges::sort(loops, {}, &Span::begin);
-    const std::string prefix = free_prefix(ptx);
-    for (const Site& site : sites.sites) {
-        const std::string name = function_name(prefix, plan.routes_.size(), site.name);
-        SiteRoute route{
-            {name, name, registers_of(site.signature, [](Direction d) { return d != Direction::out; }),
-             registers_of(site.signature, [](Direction d) { return d != Direction::in; })},
-            registers_of(site.signature, [](Direction) { return true; })};
-        route.call = route.text.call("\n\t").substr(1) + "\n";
-        route.copies = site.copies.size();
-        route.function_begin = function_at(functions, site.copies.front().stub.begin).span().begin;
-        for (const SiteCopy& copy : site.copies) {
-            if (route.loop_line == 0 && is_in(loops, copy.marker))
-                route.loop_line = line_of(ptx, copy.marker.begin);
-        }
-        plan.routes_.push_back(std::move(route));
-    }
-    return plan;
-}
-
 const SiteRoute& RoutePlan::route_of(const Site& site) const {
     return routes_[static_cast<std::size_t>(&site - sites_->sites.data())];
 }
 
-Expected<RouteChoice> RoutePlan::choose(const Site& site, const Stub& stub, Route wanted) const {
+Expected<RouteChoice> RoutePlan::choose(const Site& site, const Stub& stub, Route wanted,
+                                        const RouteCosts* costs) const {
     if (wanted == Route::inlined) return RouteChoice{site.name, wanted, std::string(asked_for)};
-    const SiteRoute& route = route_of(site);
-    std::string why_not = obstacle(site, stub);
-    if (wanted == Route::call) {
+    if (wanted != Route::automatic) {
+        const std::string why_not = obstacle(site, stub, wanted);
         if (why_not.empty()) return RouteChoice{site.name, wanted, std::string(asked_for)};
-        return fail(Errc::route_not_possible,
-                    fmt::format("the stub of site {} cannot be called: {}", site.name, why_not));
+        return fail(Errc::route_not_possible, fmt::format("the stub of site {} cannot be {}: {}", site.name,
+                                                          what_it_is(wanted), why_not));
     }
-    const std::size_t instructions = route.copies * stub.instruction_count();
-    if (why_not.empty() && route.loop_line != 0)
-        why_not =
-            fmt::format("a copy is in a loop, or in a function that one calls (line {})", route.loop_line);
-    if (why_not.empty() && route.copies == 1) why_not = "there is one copy";
-    const std::string count =
-        fmt::format("{} copies of {} instructions", route.copies, stub.instruction_count());
-    if (why_not.empty() && instructions < least_called_instructions) why_not = count + " are assembled soon";
-    if (why_not.empty()) return RouteChoice{site.name, Route::call, count + ", none in a loop"};
-    return RouteChoice{site.name, Route::inlined, std::move(why_not)};
+    std::string why_not = unwanted(site);
+    if (why_not.empty()) why_not = obstacle(site, stub, Route::call);
+    if (!why_not.empty()) return RouteChoice{site.name, Route::inlined, std::move(why_not)};
+    if (costs != nullptr && costs->whole >= least_gain * costs->linked &&
+        obstacle(site, stub, Route::link).empty())
+        return RouteChoice{site.name, Route::link,
+                           fmt::format("the skeleton takes {:.1f} ms to assemble, a stub and a link {:.1f}",
+                                       costs->whole, costs->linked)};
+    return called_or_inlined(site, stub);
 }
 
-std::string RoutePlan::obstacle(const Site& site, const Stub& stub) const {
+std::string RoutePlan::unwanted(const Site& site) const {
+    if (site.policy.heat == Heat::hot) return "the site is marked as hot";
+    const std::uint32_t line = route_of(site).loop_line;
+    if (line == 0 || site.policy.heat == Heat::cold) return {};
+    return fmt::format("a copy is in a loop, or in a function that one calls (line {})", line);
+}
+
+bool RoutePlan::may_leave(const Site& site) const { return unwanted(site).empty(); }
+
+std::string RoutePlan::obstacle(const Site& site, const Stub& stub, Route route) const {
+    if (route == Route::link && !link_obstacle_.empty()) return link_obstacle_;
     if (contains(stub.effects(), Effect::exit)) return "it ends the function that it stands in";
-    const auto tree =
-        syntax::parse(".version 9.0\n.target sm_90a\n.address_size 64\n" + definition(site, stub));
+    const auto tree = syntax::parse(".version 9.0\n.target sm_90a\n.address_size 64\n" +
+                                    definition(site, stub, Route::call));
     if (!tree) return message(tree.error());
     bool sets_carry = false;
     std::vector<syntax::Token> tokens;
@@ -239,34 +119,60 @@ std::string RoutePlan::obstacle(const Site& site, const Stub& stub) const {
         if (syntax::reads_carry(instruction->opcode) && !sets_carry)
             return "it reads a carry flag that is set before it";
         sets_carry |= instruction->has(".cc");
-        for (const syntax::Token& token : tokens)
-            if (token.kind == syntax::TokenKind::identifier &&
-                local_names_.contains(std::string(token.text)) && !own.contains(std::string(token.text)))
-                return fmt::format("it names {} of the function around it", token.text);
+        for (const syntax::Token& token : tokens) {
+            const std::string name(token.text);
+            if (token.kind != syntax::TokenKind::identifier || own.contains(name)) continue;
+            if (local_names_.contains(name))
+                return fmt::format("it names {} of the function around it", name);
+            if (route == Route::link && module_names_.contains(name))
+                return fmt::format("it names {} of the skeleton's module", name);
+        }
     }
     return {};
 }
 
-std::string RoutePlan::definition(const Site& site, const Stub& stub) const {
+std::string RoutePlan::definition(const Site& site, const Stub& stub, Route way) const {
     const SiteRoute& route = route_of(site);
-    return route.text.definition(
-        route.declared, fmt::format("\n\t{}{}\n{}\t{}", ptxgraft::site::called_begin, site.name, stub.ptx(),
-                                    ptxgraft::site::called_end));
+    const syntax::OutlinedText& text = way == Route::link ? route.linked : route.text;
+    return text.definition(route.declared, fmt::format("\n\t{}{}\n{}\t{}", ptxgraft::site::called_begin,
+                                                       site.name, stub.ptx(), ptxgraft::site::called_end));
 }
 
-std::string RoutePlan::render(const std::string& ptx, const std::vector<Filled>& filled) const {
+RoutePlan::Linked RoutePlan::linked(const Site& site, const Stub& stub) const {
+    Linked result{linked_name(site), ".visible " + definition(site, stub, Route::link)};
+    const std::size_t at = result.text.find(result.name);
+    link::KeyBuilder key;
+    key.add(result.text);
+    const std::string digits = key.key().hex();
+    const std::size_t digits_at = result.name.size() - digits.size();
+    result.name.replace(digits_at, digits.size(), digits);
+    result.text.replace(at + digits_at, digits.size(), digits);
+    return result;
+}
+
+std::string RoutePlan::linked_name(const Site& site) const {
+    return route_of(site).function + std::string(no_stub);
+}
+
+std::string RoutePlan::render(const std::string& ptx, std::span<const Filled> filled) const {
     struct Piece {
         Span replaced;
-        std::string text;
+        std::string_view text;
     };
     std::vector<Piece> pieces;
-    for (const Filled& one : filled) {
-        const SiteRoute& route = route_of(*one.site);
-        const bool is_called = one.route == Route::call;
+    std::list<std::string> made;
+    for (const auto& [site, stub, way] : filled) {
+        const SiteRoute& route = route_of(*site);
         const auto begin = static_cast<std::uint32_t>(route.function_begin);
-        if (is_called) pieces.push_back({{begin, begin}, definition(*one.site, *one.stub) + "\n"});
-        for (const SiteCopy& copy : one.site->copies)
-            pieces.push_back({copy.stub, is_called ? route.call : one.stub->ptx()});
+        std::string_view text = stub->ptx();
+        if (way == Route::call || way == Route::link) {
+            made.push_back(
+                (way == Route::call ? definition(*site, *stub, way) : ".extern " + route.linked.prototype()) +
+                "\n");
+            pieces.push_back({{begin, begin}, made.back()});
+            text = way == Route::call ? route.call : route.linked_call;
+        }
+        for (const SiteCopy& copy : site->copies) pieces.push_back({copy.stub, text});
     }
     std::ranges::stable_sort(pieces, {}, [](const Piece& piece) { return piece.replaced.begin; });
     std::string text;

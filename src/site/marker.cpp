@@ -28,6 +28,8 @@ Span trimmed(std::string_view text, Span comment) {
     return comment;
 }
 
+bool is_heat(std::string_view word) { return word == name(Heat::hot) || word == name(Heat::cold); }
+
 Expected<Policy> read_policy(Words& words) {
     Policy policy;
     std::string_view word = words.next();
@@ -35,14 +37,25 @@ Expected<Policy> read_policy(Words& words) {
         policy.pure = true;
         word = words.next();
     }
+    const auto read_heat = [&] { policy.heat = word == name(Heat::hot) ? Heat::hot : Heat::cold; };
+    if (is_heat(word)) {
+        read_heat();
+        word = words.next();
+    }
     if (word.empty()) return policy;
     if (word != "allow") return fail(Errc::site_malformed, words.span());
-    for (word = words.next(); !word.empty(); word = words.next()) {
+    word = words.next();
+    if (word.empty()) return fail(Errc::site_malformed, words.span());
+    for (; !word.empty(); word = words.next()) {
+        if (is_heat(word)) {
+            if (policy.heat != Heat::unsaid) return fail(Errc::site_malformed, words.span());
+            read_heat();
+            continue;
+        }
         const auto effect = effect_from_name(word);
         if (!effect) return fail(Errc::effect_unknown, words.span(), std::string(word));
         policy.allowed = policy.allowed | *effect;
     }
-    if (policy.allowed == Effect::none) return fail(Errc::site_malformed, words.span());
     return policy;
 }
 

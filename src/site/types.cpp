@@ -16,6 +16,7 @@ static_assert(static_cast<syntax::Type>(Type::f64) == syntax::Type::f64);
 constexpr const syntax::TypeRow& row(Type type) { return syntax::row(static_cast<syntax::Type>(type)); }
 
 constexpr std::array<std::string_view, 3> directions{"in", "mod", "out"};
+constexpr std::array<std::string_view, 3> heats{"unsaid", "hot", "cold"};
 
 struct EffectRow {
     Effect effect;
@@ -48,6 +49,8 @@ Expected<Type> type_from_name(std::string_view name) {
 }
 
 std::string_view name(Direction direction) { return directions[static_cast<std::size_t>(direction)]; }
+
+std::string_view name(Heat heat) { return heats[static_cast<std::size_t>(heat)]; }
 
 std::string_view name(Effect effect) {
     const auto found = std::find_if(std::begin(effects), std::end(effects),

@@ -13,12 +13,14 @@ struct Stub::Data {
     Signature signature;
     Effect effects = Effect::none;
     std::uint32_t instruction_count = 0;
+    std::uint64_t dataflow_hash = 0;
 };
 
 struct StubBuilder {
-    static Stub make(std::string ptx, Signature signature, Effect effects, std::uint32_t instruction_count) {
+    static Stub make(std::string ptx, Signature signature, Effect effects, std::uint32_t instruction_count,
+                     std::uint64_t dataflow_hash = 0) {
         return Stub(std::make_shared<const Stub::Data>(
-            Stub::Data{std::move(ptx), std::move(signature), effects, instruction_count}));
+            Stub::Data{std::move(ptx), std::move(signature), effects, instruction_count, dataflow_hash}));
     }
 };
 

@@ -61,6 +61,7 @@ const std::string& Stub::ptx() const { return data_->ptx; }
 const Signature& Stub::signature() const { return data_->signature; }
 Effect Stub::effects() const { return data_->effects; }
 std::uint32_t Stub::instruction_count() const { return data_->instruction_count; }
+std::uint64_t Stub::dataflow_hash() const { return data_->dataflow_hash; }
 
 Expected<void> Stub::check(const Site& site) const {
     for (const SiteOperand& operand : signature().operands) {

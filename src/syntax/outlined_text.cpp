@@ -51,13 +51,17 @@ OutlinedText::OutlinedText(std::string name, std::string prefix, std::vector<Pas
     }
 }
 
-std::string OutlinedText::definition(std::span<const Passed> declared, std::string_view body) const {
+std::string OutlinedText::head() const {
     std::string text = ".func ";
     if (!out_.empty()) text += "(" + result_declaration() + ") ";
     text.append(name_).append("(");
     for (std::size_t i = 0; i < in_.size(); ++i)
         text.append(i == 0 ? "" : ", ").append(parameter_declaration(i));
-    text += ")\n{\n";
+    return text + ")";
+}
+
+std::string OutlinedText::definition(std::span<const Passed> declared, std::string_view body) const {
+    std::string text = head() + "\n{\n";
     for (const Passed& r : declared)
         text.append("\t.reg ").append(r.passage.type).append(" ").append(r.name).append(";\n");
     text += flag_declaration();

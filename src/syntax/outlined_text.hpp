@@ -34,10 +34,13 @@ class OutlinedText {
     OutlinedText(std::string name, std::string prefix, std::vector<Passed> in, std::vector<Passed> out);
     /// `.func … { … }` around a body, which uses the `declared` registers.
     [[nodiscard]] std::string definition(std::span<const Passed> declared, std::string_view body) const;
+    /// `.func … ;`: the function without its body.
+    [[nodiscard]] std::string prototype() const { return head() + ";\n"; }
     /// The block that calls it; `line` comes before each of its statements.
     [[nodiscard]] std::string call(const std::string& line) const;
 
   private:
+    [[nodiscard]] std::string head() const;
     [[nodiscard]] bool has_predicates() const;
     [[nodiscard]] std::string argument(std::size_t i) const;
     [[nodiscard]] std::string parameter_declaration(std::size_t i) const;

@@ -147,4 +147,14 @@ std::vector<SourceLine> source_lines(const Module& module, std::uint32_t offset)
     return lines;
 }
 
+std::string describe(std::span<const SourceLine> lines) {
+    std::string text;
+    for (const SourceLine& line : lines) {
+        text.append(text.empty() ? "" : ", inlined at ").append(line.file);
+        text.append(":" + std::to_string(line.line) + ":" + std::to_string(line.column));
+        if (!line.function.empty()) text.append(" in ").append(line.function);
+    }
+    return text;
+}
+
 }  // namespace ptxgraft::syntax

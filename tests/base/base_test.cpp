@@ -1,15 +1,48 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <new>
 #include <set>
 #include <sstream>
 
+#include "base/lent.hpp"
 #include "ptxgraft/ptxgraft.hpp"
 #include "support/files.hpp"
 #include "support/kernel_text.hpp"
 
 namespace ptxgraft {
 namespace {
+
+struct Counted {
+    int uses = 0;
+};
+
+TEST(Lent, WhatIsGivenBackIsLentAgainAndOneHolderHasItAtATime) {
+    {
+        const Lent<Counted> first, second;
+        EXPECT_NE(&*first, &*second);
+        ++first->uses;
+        second->uses += 10;
+    }
+    const Lent<Counted> one, two, fresh;
+    EXPECT_EQ(std::set({one->uses, two->uses}), std::set({1, 10}));
+    EXPECT_EQ(fresh->uses, 0);
+}
+
+struct Spoilt {
+    bool is_whole = true;
+};
+
+TEST(Lent, WhatAnExceptionLeftHalfChangedIsGone) {
+    try {
+        const Lent<Spoilt> one;
+        one->is_whole = false;
+        throw std::bad_alloc();
+    } catch (const std::bad_alloc&) {
+        const Lent<Spoilt> next;
+        EXPECT_TRUE(next->is_whole);
+    }
+}
 
 TEST(Error, DescribeShowsLineColumnAndCaret) {
     const std::string_view source = "one\n\ttwo three\nfour\n";

@@ -9,6 +9,8 @@
 #include <set>
 #include <sstream>
 
+#include <fmt/format.h>
+
 #include "emulator/decode/decode.hpp"
 #include "isa/sample.hpp"
 #include "isa/target.hpp"
@@ -523,6 +525,24 @@ TEST(EmulatorDecode, ManyShapesAreForgottenAndLearnedAgain) {
     }
 }
 
+// What was learned in a module of one version and target is not taken for one of another.
+TEST(EmulatorDecode, ShapesAreThoseOfAVersionAndATarget) {
+    DecoderMemory kept;
+    int refused = 0;
+    for (int round = 0; round < 2; ++round)
+        for (int version = 50; version < 90; ++version)
+            for (const int sm : {75, 80, 90}) {
+                std::string text = kernel("redux.sync.add.s32 %r1, %r2, 0xffffffff; add.u32 %r3, %r1, %r2;");
+                text.replace(text.find("9.0"), 3, fmt::format("{}.{}", version / 10, version % 10));
+                text.replace(text.find("sm_90a"), 6, fmt::format("sm_{}", sm));
+                const Decoded by_itself(text, never), by_shape(text, 1, &kept);
+                EXPECT_EQ(by_itself.program.has_value(), by_shape.program.has_value()) << text;
+                refused += by_itself.program ? 0 : 1;
+            }
+    EXPECT_GE(refused, 2 * 20);
+    EXPECT_LE(refused, 2 * 100);
+}
+
 // Results and first sources of a function's operations that have one result.
 std::vector<std::pair<Ref, Ref>> moves_of(const Program& program, const Function& function) {
     std::vector<std::pair<Ref, Ref>> moves;
@@ -606,7 +626,7 @@ struct DecodedInParts {
     DecodedInParts(const std::string& text, std::uint32_t threads)
         : tree(syntax::parse(text).value()),
           variables(std::make_shared<Memory>(std::uint64_t{1} << 30, false)),
-          programs(decode_in_parts(tree, variables, kept, threads)) {}
+          programs(decode_in_parts(tree, variables, threads)) {}
     // Where the variables are.
     [[nodiscard]] std::vector<std::uint64_t> addresses() const {
         std::vector<std::uint64_t> all;
@@ -615,7 +635,6 @@ struct DecodedInParts {
     }
     syntax::Module tree;
     ModuleVariables variables;
-    DecoderMemory kept;
     Expected<std::vector<Program>> programs;
 };
 

@@ -58,6 +58,7 @@ TEST(Verify, AnotherTargetAndTheManualsOrderOnRequest) {
     EXPECT_EQ(ordered.front().code, Errc::modifier_out_of_order);
     EXPECT_THAT(message(ordered.front(), text), HasSubstr("add.rn.ftz.f32"));
     EXPECT_EQ(findings(text, {.target = "sm_999"}).front().code, Errc::target_unknown);
+    EXPECT_TRUE(findings(text).empty());
 }
 
 TEST(Verify, FindsNothingInWhatCompilersMake) {

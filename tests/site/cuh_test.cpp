@@ -97,6 +97,9 @@ void expect_everything(const Compiled& compiled) {
     EXPECT_EQ(sites->sites.size(), expected);
     EXPECT_EQ(sites->find("loads")->policy, (Policy{Effect::load | Effect::warp, false}));
     EXPECT_TRUE(sites->find("looped")->policy.pure);
+    EXPECT_EQ(sites->find("hot")->policy, (Policy{.heat = Heat::hot}));
+    EXPECT_EQ(sites->find("cold")->policy, (Policy{.heat = Heat::cold}));
+    EXPECT_EQ(sites->find("cold_loads")->policy, (Policy{.allowed = Effect::load, .heat = Heat::cold}));
     EXPECT_EQ(render(compiled.ptx, *sites, {}).value(), compiled.ptx);
 }
 

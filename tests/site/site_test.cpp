@@ -56,6 +56,22 @@ TEST(Site, ScanReadsOperandsPolicyAndPlaces) {
     EXPECT_EQ(sites->find("epilog"), nullptr);
 }
 
+TEST(Site, ScanReadsHotAndCold) {
+    const auto heat = [](const std::string& policy) {
+        const auto sites = scan(in_entry(copy_of("s " + policy, "", "")));
+        return sites ? std::string(name(sites->sites[0].policy.heat)) : message(sites.error());
+    };
+    EXPECT_EQ(heat(""), "unsaid");
+    EXPECT_EQ(heat("hot"), "hot");
+    EXPECT_EQ(heat("pure cold allow load"), "cold");
+    EXPECT_EQ(heat("allow load cold warp"), "cold");
+    EXPECT_EQ(heat("allow hot"), "hot");
+    for (const char* const wrong : {"hot cold", "cold pure", "allow", "warm", "hot allow cold"})
+        EXPECT_THAT(heat(wrong), HasSubstr("right is: name [pure] [hot|cold]")) << wrong;
+    const std::string both = in_entry(copy_of("s hot", "", "") + copy_of("s", "", ""));
+    EXPECT_EQ(scan(both).error().code, Errc::policies_disagree);
+}
+
 TEST(Site, RenderReplacesEveryCopyAndNoOtherByte) {
     const std::string other = copy_of("other", "", "\tx;\n");
     const std::string ptx = in_entry(epilogue + other + epilogue);

@@ -18,13 +18,8 @@ std::vector<syntax::SourceLine> Provenance::lines(std::uint32_t offset) const {
 }
 
 std::string Provenance::source_of(std::uint32_t offset, std::string_view word) const {
-    std::string detail;
-    for (const syntax::SourceLine& line : lines(offset)) {
-        detail += fmt::format("{}{}:{}:{}", detail.empty() ? word : ", inlined at ", line.file, line.line,
-                              line.column);
-        if (!line.function.empty()) detail += fmt::format(" in {}", line.function);
-    }
-    return detail;
+    const std::string text = syntax::describe(lines(offset));
+    return text.empty() ? text : std::string(word) + text;
 }
 
 Error Provenance::add_to(Error error, std::span<const Span> calls) const {

@@ -82,7 +82,7 @@ ModuleDecoder::ModuleDecoder(const syntax::Module& module, ModuleVariables& vari
       number(shapes.new_module()),
       module_(module),
       variables_(variables),
-      verifier_(module, {}, names_, kept.matches) {
+      verifier_(module, {}, names_) {
     verifier_.header();
     static_cast<void>(verifier_.take_findings());  // they are of directives
     shapes.use_for(verifier_.setting());

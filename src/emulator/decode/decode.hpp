@@ -221,7 +221,7 @@ class ModuleDecoder {
 /// and the entries are in one of them, as Function::has_code says. Addresses, function numbers and errors are
 /// those of one part.
 [[nodiscard]] Expected<std::vector<Program>> decode_in_parts(const syntax::Module& module,
-                                                             ModuleVariables& variables, DecoderMemory& kept,
+                                                             ModuleVariables& variables,
                                                              std::uint32_t threads);
 
 /// Bytes and alignment of a declared variable; an error when they are absurd.

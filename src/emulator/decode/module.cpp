@@ -10,9 +10,9 @@ using emulator::Function;
 using emulator::Program;
 
 Expected<void> EmulatedModule::decode(syntax::Module tree, std::shared_ptr<const launch::ModuleInfo> info,
-                                      emulator::DecoderMemory& kept, std::uint32_t threads) {
+                                      std::uint32_t threads) {
     if (tree.address_size() == 32) return fail(Errc::module_not_emulated, "32-bit addresses");
-    auto programs = TRY(emulator::decode_in_parts(tree, variables_, kept, threads));
+    auto programs = TRY(emulator::decode_in_parts(tree, variables_, threads));
     for (Program& program : programs) add(parts_.emplace_back(std::move(program)));
     text_ = std::move(tree).take_source();
     info_ = std::move(info);

@@ -27,7 +27,7 @@ class EmulatedModule {
 
     /// In up to `threads` threads. `info` is that of the tree.
     [[nodiscard]] Expected<void> decode(syntax::Module tree, std::shared_ptr<const launch::ModuleInfo> info,
-                                        emulator::DecoderMemory& kept, std::uint32_t threads);
+                                        std::uint32_t threads);
 
     struct Entry {
         const emulator::Program* program = nullptr;

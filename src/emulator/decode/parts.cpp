@@ -5,6 +5,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/lent.hpp"
 #include "base/try.hpp"
 #include "emulator/decode/decode.hpp"
 
@@ -29,17 +30,17 @@ std::uint32_t count_parts(const syntax::Module& module, std::uint32_t threads) {
 
 struct Part {
     Part(const syntax::Module& module, ModuleVariables& variables, const ModuleDecoder& first)
-        : decoder(module, variables, kept) {
+        : decoder(module, variables, *kept) {
         decoder.declare_as(first);
     }
-    DecoderMemory kept;
+    const Lent<DecoderMemory> kept;
     ModuleDecoder decoder;
 };
 
 class Parts {
   public:
-    Parts(const syntax::Module& module, ModuleVariables& variables, DecoderMemory& kept, std::uint32_t count)
-        : module_(module), variables_(variables), first_(module, variables, kept), count_(count) {}
+    Parts(const syntax::Module& module, ModuleVariables& variables, std::uint32_t count)
+        : module_(module), variables_(variables), first_(module, variables, *kept_), count_(count) {}
 
     // Of the first error in the text, or none.
     Expected<void> decode() {
@@ -98,6 +99,7 @@ class Parts {
 
     const syntax::Module& module_;
     ModuleVariables& variables_;
+    const Lent<DecoderMemory> kept_;
     ModuleDecoder first_;
     std::uint32_t count_;
     std::vector<std::unique_ptr<Part>> others_;
@@ -107,8 +109,8 @@ class Parts {
 }  // namespace
 
 Expected<std::vector<Program>> decode_in_parts(const syntax::Module& module, ModuleVariables& variables,
-                                               DecoderMemory& kept, std::uint32_t threads) {
-    Parts parts(module, variables, kept, count_parts(module, threads));
+                                               std::uint32_t threads) {
+    Parts parts(module, variables, count_parts(module, threads));
     TRY(parts.decode());
     return parts.programs();
 }

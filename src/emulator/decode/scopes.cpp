@@ -85,11 +85,13 @@ Scopes::Meaning Scopes::find_register(std::string_view name) {
     if (range == nullptr) return {&entry->symbol.symbol, nullptr, 0};
     const auto [stem, number] = syntax::numbered(name);
     // Only the innermost range of a stem that no single names have is known by it.
-    if (range->components() == 1 && stem.size() <= longest_known_stem && !table_.may_have_numbered(stem) &&
-        table_.range({stem}) == entry) {
+    if (range->components() == 1 && stem.size() <= longest_known_stem) {
         std::uint64_t word = 0;
         for (const char c : stem) word = word >> 8 | std::uint64_t{static_cast<unsigned char>(c)} << 56;
-        known_[place_of(word)] = {word, range, time_};
+        KnownStem& known = known_[place_of(word)];
+        const bool is_known = known.range == range && known.word == word && known.time == time_;
+        if (!is_known && !table_.may_have_numbered(stem) && table_.range({stem}) == entry)
+            known = {word, range, time_};
     }
     return {nullptr, range, static_cast<std::uint32_t>(number)};
 }

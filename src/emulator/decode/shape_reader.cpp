@@ -116,8 +116,8 @@ class KeyWriter {
         byte(static_cast<std::uint8_t>(symbol.declared.space));
     }
     // What a key begins with.
-    void opcode(std::uint32_t number, bool is_entry) {
-        word_ = number | std::uint64_t{is_entry} << 31;
+    void opcode(std::uint32_t number, std::uint32_t setting, bool is_entry) {
+        word_ = number | setting << 24 | std::uint64_t{is_entry} << 31;
         filled_ = 32;
     }
     void finish() {
@@ -164,7 +164,7 @@ class ShapeReader {
         if (name.shaping == Shaping::none) return false;
         if (!KeyWriter::has_place(tokens_.size(), tokens_.end(tokens_.size() - 1) - tokens_.begin(0)))
             return false;
-        key_.opcode(name.number, decoder_.function().is_entry);
+        key_.opcode(name.number, shapes_.setting(), decoder_.function().is_entry);
         if (has_guard && !guard(is_negated)) return false;
         if (name.shaping == Shaping::branch) return true;
         at_ = at;
@@ -374,10 +374,22 @@ Shapes::Name Shapes::look_up(std::string_view text) {
     return name;
 }
 
+void Shapes::use_for(const isa::InstructionVerifier::Setting& setting) {
+    setting_ = static_cast<std::uint32_t>(std::ranges::find(settings_, setting) - settings_.begin());
+    if (setting_ < settings_.size()) return;
+    if (settings_.size() == most_settings) {
+        forget();
+        settings_.clear();
+        setting_ = 0;
+    }
+    settings_.push_back(setting);
+}
+
 void Shapes::forget() {
     entries_ = {};
     known_ = {};
     names_ = {};
+    numbers_ = 0;
     kept_.clear();
 }
 

@@ -122,7 +122,7 @@ struct InstructionShape {
     bool has_last_access = false;
 };
 
-/// The shapes that an emulator has seen, of all its modules.
+/// The shapes that were seen, in all modules.
 class Shapes {
   public:
     struct Name {
@@ -151,12 +151,10 @@ class Shapes {
         if (Entry* const known = entries_.find(key, hash)) return *known;
         return *entries_.put(kept_.emplace_back(key), hash).first;
     }
-    /// What is known of instructions holds for modules of one version and target.
-    void use_for(const isa::InstructionVerifier::Setting& setting) {
-        if (setting == setting_) return;
-        forget();
-        setting_ = setting;
-    }
+    /// What follows is of a module with this setting: what is known of instructions holds for one of them.
+    void use_for(const isa::InstructionVerifier::Setting& setting);
+    /// Which one that is.
+    [[nodiscard]] std::uint32_t setting() const { return setting_; }
     /// A number for a module, which no other has.
     [[nodiscard]] std::uint64_t new_module() { return ++modules_; }
     /// Forgets all when there are many. Not while an instruction is looked at.
@@ -166,7 +164,7 @@ class Shapes {
     }
 
   private:
-    static constexpr std::size_t most = 1 << 15, longest_known_name = 16;
+    static constexpr std::size_t most = 1 << 15, longest_known_name = 16, most_settings = 64;
     // Names that were asked for lately.
     struct KnownName {
         std::uint64_t high = 0, low = 0;
@@ -178,7 +176,8 @@ class Shapes {
     }
     [[nodiscard]] Name look_up(std::string_view text);
     void forget();
-    isa::InstructionVerifier::Setting setting_;
+    std::vector<isa::InstructionVerifier::Setting> settings_;
+    std::uint32_t setting_ = 0;     // of settings_
     std::deque<std::string> kept_;  // what names_ and entries_ have views of
     syntax::NameMap<Name> names_;
     std::array<KnownName, 256> known_ = {};
@@ -192,9 +191,8 @@ class Shapes {
 [[nodiscard]] bool read_shape(FunctionDecoder& decoder, const syntax::TokenView& tokens, Reading& reading,
                               std::size_t& at);
 
-/// What decoding keeps from one module of an emulator to the next.
+/// What decoding keeps from one module to the next.
 struct DecoderMemory {
-    isa::NameMatches matches;
     Shapes shapes;
     Scopes scopes;  ///< empty between modules
 };

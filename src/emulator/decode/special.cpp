@@ -27,8 +27,8 @@ std::optional<Ref> FunctionDecoder::read_special(std::string_view name) {
 
 // `%tid` stands for its four components.
 bool FunctionDecoder::is_special_vector(const syntax::Operand& operand) {
-    const bool may_be_special =
-        operand.kind() == syntax::OperandKind::identifier && operand.text().starts_with('%');
+    const bool may_be_special = operand.kind() == syntax::OperandKind::identifier &&
+                                operand.text().starts_with('%') && operand.text().back() > '9';
     const auto use = may_be_special ? isa::find_special(operand.text()) : std::nullopt;
     return use && use->is_whole_vector && find_special_register(use->row->name) != nullptr &&
            !find_register(operand.text());

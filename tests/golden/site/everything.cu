@@ -7,6 +7,9 @@
 // site: predicates: mod pred p, in pred q, out pred r
 // site: flags: mod flag:pred f, in flag:pred g, out flag:pred h, in s32 minus, in s64 wide
 // site: fragments: mod f32 acc[12], in f32 scale, in q8:u32 frag[3], out f16 half[2]
+// site: hot: mod f32 a
+// site: cold:
+// site: cold_loads:
 // site: nothing:
 // site: loads: in b64 pointer, out f32 value
 // site: looped: mod f32 x
@@ -63,6 +66,9 @@ extern "C" __global__ void kernel(float* p, double* d, const q8_t* q, half_t* h,
     PTXGRAFT_SITE("fragments", "mul.f32 _acc11, _acc11, _scale; mov.b16 _half0, 1; mov.b16 _half1, 2;", mods(f32, 12, acc, frag),
                   in(f32, scale, 2.0f), ins(q8, 3, frag, q + 1), outs(f16, 2, half, h + 4));
     PTXGRAFT_SITE("nothing", "");
+    PTXGRAFT_HOT_SITE("hot", "", mod(f32, a, frag[0]));
+    PTXGRAFT_COLD_SITE("cold", "");
+    PTXGRAFT_SITE_ALLOWING("cold_loads", "load cold", "");
     float value;
     PTXGRAFT_SITE_ALLOWING("loads", "load warp", "ld.f32 _value, [_pointer];", in(b64, pointer, p + n), out(f32, value));
 #pragma unroll

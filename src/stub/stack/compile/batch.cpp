@@ -3,13 +3,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <exception>
-#include <mutex>
-#include <new>
-#include <system_error>
-#include <thread>
 #include <vector>
 
+#include "base/threads.hpp"
 #include "ptxgraft/stack.hpp"
 
 namespace ptxgraft::stack {
@@ -38,32 +34,6 @@ struct Worker {
     }
 };
 
-// Calls work(t) for all t below `count`, each on a thread of its own as far as there are threads. What one
-// throws comes out when all are done.
-template <class Work> void on_threads(std::size_t count, Work work) {
-    std::mutex mutex;
-    std::exception_ptr thrown;
-    const auto run = [&](std::size_t t) noexcept {
-        try {
-            work(t);
-        } catch (...) {
-            const std::scoped_lock lock(mutex);
-            if (thrown == nullptr) thrown = std::current_exception();
-        }
-    };
-    {
-        std::vector<std::jthread> others;
-        try {
-            others.reserve(count);
-            for (std::size_t t = 1; t < count; ++t) others.emplace_back(run, t);
-        } catch (const std::system_error&) {  // this thread does the rest
-        } catch (const std::bad_alloc&) {}
-        run(0);
-        for (std::size_t t = others.size() + 1; t < count; ++t) run(t);
-    }
-    if (thrown != nullptr) std::rethrow_exception(thrown);
-}
-
 // Places the items in their order; a worker's text is copied to where they are.
 void gather(Batch& batch, std::vector<Worker>& workers) {
     std::vector<std::size_t> from(batch.items.size());
@@ -90,9 +60,7 @@ Batch compile_batch(std::span<const ProgramView> programs, const Machine& machin
     Batch batch;
     batch.items.resize(programs.size());
     const std::size_t turns = (programs.size() + programs_per_turn - 1) / programs_per_turn;
-    const std::size_t wanted =
-        options.threads != 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency());
-    std::vector<Worker> workers(std::clamp<std::size_t>(turns, 1, wanted));
+    std::vector<Worker> workers(std::clamp<std::size_t>(turns, 1, thread_count(options.threads)));
     std::atomic<std::size_t> next = 0;
     on_threads(workers.size(), [&](std::size_t t) {
         for (std::size_t turn; (turn = next.fetch_add(1)) < turns;) {

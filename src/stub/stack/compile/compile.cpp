@@ -29,7 +29,7 @@ Expected<Stub> make_stub(Compiler& compiler, ProgramView program, const Machine&
                          const CompileOptions& options) {
     const auto compiled = TRY(compiler.compile(program, machine, options));
     return StubBuilder::make(std::string(compiled.ptx), machine.signature(), compiled.effects,
-                             compiled.instruction_count);
+                             compiled.instruction_count, compiled.hash);
 }
 
 // An `out` is missed at the end of the program: point at the last token.

@@ -1,0 +1,201 @@
+// Many candidates: equal ones once, stubs many to a module, on several threads.
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "base/threads.hpp"
+#include "base/try.hpp"
+#include "kernel/batch.hpp"
+#include "kernel/machine_code.hpp"
+#include "link/cache.hpp"
+
+namespace ptxgraft {
+namespace kernel {
+namespace {
+
+using Linked = RoutePlan::Linked;
+
+// Equal for candidates that compute the same: by the dataflow of their stubs where it is known, else by text.
+std::string key_of(const Candidate& candidate) {
+    link::KeyBuilder key;
+    for (const auto& [site, stub, route] : candidate.filled) {
+        key.add(site->name);
+        key.add(name(route));
+        key.add(stub->dataflow_hash() != 0 ? std::to_string(stub->dataflow_hash()) : stub->ptx());
+    }
+    return key.key().hex();
+}
+
+// The stubs of a chunk of candidates that have to be assembled, and those that cannot be.
+class StubModules {
+  public:
+    explicit StubModules(const MachineCodeMaker& maker) : maker_(maker) {}
+
+    void add(const Candidate& candidate) {
+        for (const RoutePlan::Filled& one : candidate.filled) {
+            if (one.route != Route::link) continue;
+            Linked stub = candidate.plan->linked(*one.site, *one.stub);
+            if (!maker_.is_assembled(stub) && names_.insert(stub.name).second)
+                stubs_.push_back(std::move(stub));
+        }
+    }
+    void assemble() {
+        if (!stubs_.empty()) assemble(stubs_);
+    }
+    [[nodiscard]] const Error* error_of(const Candidate& candidate) const {
+        if (errors_.empty()) return nullptr;
+        for (const RoutePlan::Filled& one : candidate.filled) {
+            if (one.route != Route::link) continue;
+            const auto found = errors_.find(candidate.plan->linked(*one.site, *one.stub).name);
+            if (found != errors_.end()) return &found->second;
+        }
+        return nullptr;
+    }
+
+  private:
+    // A module with a bad stub is assembled again without it: the error says where it is, or the halves show.
+    // What ends the assembler may take long, and is looked for among stubs one by one.
+    void assemble(std::span<const Linked> stubs) {
+        auto module = maker_.assemble_stubs(stubs);
+        if (module) return;
+        if (stubs.size() == 1) {
+            errors_.emplace(stubs.front().name, std::move(module.error()));
+            return;
+        }
+        const std::size_t bad =
+            module.error().span.known() ? at(stubs, module.error().span.begin) : stubs.size();
+        std::size_t step = (stubs.size() + 1) / 2;
+        if (bad < stubs.size()) {
+            assemble(stubs.subspan(bad, 1));
+            if (bad > 0) assemble(stubs.first(bad));
+            if (bad + 1 < stubs.size()) assemble(stubs.subspan(bad + 1));
+            return;
+        }
+        if (module.error().code == Errc::assembler_ended) step = 1;
+        for (std::size_t i = 0; i < stubs.size(); i += step)
+            assemble(stubs.subspan(i, std::min(step, stubs.size() - i)));
+    }
+    [[nodiscard]] std::size_t at(std::span<const Linked> stubs, std::uint32_t offset) const {
+        std::size_t end = maker_.module_head_size();
+        if (offset < end) return stubs.size();
+        for (std::size_t i = 0; i < stubs.size(); ++i)
+            if (offset < (end += stubs[i].text.size())) return i;
+        return stubs.size();
+    }
+
+    const MachineCodeMaker& maker_;
+    std::vector<Linked> stubs_;
+    std::unordered_set<std::string> names_;
+    std::unordered_map<std::string, Error> errors_;
+};
+
+// Machine code of many candidates of one skeleton.
+class Many {
+  public:
+    Many(const MachineCodeMaker& maker, std::span<const std::vector<Graft>> candidates,
+         const ManyOptions& many, const OnResult<MachineCode>& on_result)
+        : maker_(maker),
+          candidates_(candidates),
+          many_(many),
+          results_(candidates.size(), on_result),
+          planned_(candidates.size()),
+          keys_(candidates.size()) {}
+
+    std::vector<Expected<MachineCode>> run() {
+        for_each(candidates_.size(), many_, [&](std::size_t i) { plan(i); });
+        find_equal_ones();
+        make_turns();
+        for_each(turns_.size(), many_, [&](std::size_t t) { make(turns_[t]); });
+        return results_.take();
+    }
+
+  private:
+    void plan(std::size_t i) {
+        auto candidate = without_throwing<Candidate>([&] { return maker_.plan(candidates_[i]); });
+        if (!candidate) return results_.set(i, tl::unexpected(std::move(candidate.error())));
+        keys_[i] = key_of(*candidate);
+        planned_[i] = std::move(*candidate);
+    }
+    void find_equal_ones() {
+        std::unordered_map<std::string_view, std::size_t> first;
+        for (std::size_t i = 0; i < planned_.size(); ++i) {
+            if (!planned_[i]) continue;
+            const auto [found, is_new] = first.emplace(keys_[i], i);
+            if (is_new)
+                firsts_.push_back(i);
+            else
+                equal_[found->second].push_back(i);
+        }
+    }
+    // Candidates that are linked go in chunks, whose stubs are one module; there are enough for all threads.
+    void make_turns() {
+        const auto is_linked = [&](std::size_t i) { return planned_[i]->has(Route::link); };
+        const auto linked = static_cast<std::size_t>(std::ranges::count_if(firsts_, is_linked));
+        const std::size_t threads = thread_count(many_.threads);
+        const std::size_t size = std::clamp<std::size_t>((linked + threads - 1) / threads, 1,
+                                                         std::max(many_.stubs_per_module, 1u));
+        std::vector<std::size_t> chunk;
+        for (const std::size_t i : firsts_) {
+            if (!is_linked(i)) {
+                turns_.push_back({i});
+                continue;
+            }
+            chunk.push_back(i);
+            if (chunk.size() == size) turns_.push_back(std::exchange(chunk, {}));
+        }
+        if (!chunk.empty()) turns_.push_back(std::move(chunk));
+    }
+    void make(const std::vector<std::size_t>& turn) {
+        StubModules modules(maker_);
+        const auto assembled = without_throwing<void>([&]() -> Expected<void> {
+            for (const std::size_t i : turn) modules.add(*planned_[i]);
+            modules.assemble();
+            return {};
+        });
+        for (const std::size_t i : turn) {
+            if (many_.stop.stop_requested()) return;
+            give(i, without_throwing<MachineCode>([&]() -> Expected<MachineCode> {
+                     if (!assembled) return tl::unexpected(assembled.error());
+                     if (const Error* const error = modules.error_of(*planned_[i]))
+                         return tl::unexpected(*error);
+                     return maker_.make(std::move(*planned_[i]), {});
+                 }));
+        }
+    }
+    void give(std::size_t i, const Expected<MachineCode>& result) {
+        results_.set(i, result);
+        const auto equal = equal_.find(i);
+        if (equal == equal_.end()) return;
+        for (const std::size_t other : equal->second) {
+            Expected<MachineCode> copy = result;
+            if (copy) copy->routes = std::move(planned_[other]->choices);
+            if (copy) copy->times = {};
+            results_.set(other, std::move(copy));
+        }
+    }
+
+    const MachineCodeMaker& maker_;
+    std::span<const std::vector<Graft>> candidates_;
+    const ManyOptions& many_;
+    Results<MachineCode> results_;
+    std::vector<std::optional<Candidate>> planned_;
+    std::vector<std::string> keys_;
+    std::vector<std::size_t> firsts_;                                  // of those that compute the same
+    std::unordered_map<std::size_t, std::vector<std::size_t>> equal_;  // the others, by the first
+    std::vector<std::vector<std::size_t>> turns_;
+};
+
+}  // namespace
+}  // namespace kernel
+
+std::vector<Expected<MachineCode>> Skeleton::assemble_many(std::span<const std::vector<Graft>> candidates,
+                                                           const GraftOptions& options,
+                                                           const ManyOptions& many,
+                                                           const OnResult<MachineCode>& on_result) const {
+    const kernel::MachineCodeMaker maker(*data_, options);
+    return kernel::Many(maker, candidates, many, on_result).run();
+}
+
+}  // namespace ptxgraft

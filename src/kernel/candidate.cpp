@@ -1,0 +1,130 @@
+// Candidates: which stub goes to which site by which route, and their text.
+#include "kernel/candidate.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_set>
+#include <utility>
+
+#include "base/try.hpp"
+
+namespace ptxgraft {
+namespace kernel {
+namespace {
+
+std::string site_list(const Sites& sites) {
+    if (sites.sites.empty()) return "the skeleton has none";
+    std::string text = "the skeleton has ";
+    for (const Site& site : sites.sites)
+        text += fmt::format("{}{}", &site == sites.sites.data() ? "" : ", ", site.name);
+    return text;
+}
+
+tl::unexpected<Error> at(std::size_t index, tl::unexpected<Error> error) {
+    error.value().index = static_cast<std::uint32_t>(index);
+    return error;
+}
+
+tl::unexpected<Error> does_not_fit(const Site& site, const Stub& stub, const Error& why) {
+    return fail(Errc::stub_signature_mismatch,
+                fmt::format("site {} ({}), stub ({}): {}", site.name, site.signature.text(),
+                            stub.signature().text(), message(why)));
+}
+
+// The sites that stubs fill, which they fit.
+Expected<std::vector<const Site*>> filled_sites(const Sites& all, std::span<const Graft> grafts) {
+    std::vector<const Site*> sites;
+    sites.reserve(grafts.size());
+    std::unordered_set<std::string_view> filled;
+    for (std::size_t i = 0; i < grafts.size(); ++i) {
+        const Graft& graft = grafts[i];
+        const Site* const found = all.find(graft.site);
+        if (found == nullptr) return at(i, unknown_site(graft.site, all));
+        if (!filled.insert(graft.site).second)
+            return at(i, fail(Errc::site_filled_twice, std::string(graft.site)));
+        if (auto fits = graft.stub.check(*found); !fits)
+            return at(i, does_not_fit(*found, graft.stub, fits.error()));
+        sites.push_back(found);
+    }
+    return sites;
+}
+
+Route route_at(const RouteOptions& options, std::string_view site) {
+    const auto found = options.sites.find(site);
+    return found == options.sites.end() ? options.route : found->second;
+}
+
+}  // namespace
+
+tl::unexpected<Error> unknown_site(std::string_view name, const Sites& sites) {
+    return fail(Errc::site_unknown, fmt::format("{}; {}", name, site_list(sites)));
+}
+
+tl::unexpected<Error> with_source(Error error, const std::shared_ptr<const SourceText>& source) {
+    if (error.span.known() && !error.source) error.source = source;
+    return tl::unexpected(std::move(error));
+}
+
+bool Candidate::has(Route route) const {
+    return std::ranges::any_of(filled, [&](const RoutePlan::Filled& one) { return one.route == route; });
+}
+
+Expected<Candidate> plan_candidate(const Skeleton::Data& skeleton, std::span<const Graft> grafts,
+                                   const RouteOptions& routes, const RouteCosts* costs) {
+    for (const auto& [name, route] : routes.sites)
+        if (skeleton.sites.find(name) == nullptr) return unknown_site(name, skeleton.sites);
+    const std::vector<const Site*> sites = TRY(filled_sites(skeleton.sites, grafts));
+    Candidate candidate;
+    for (std::size_t i = 0; i < grafts.size(); ++i) {
+        const Route wanted = route_at(routes, grafts[i].site);
+        if (wanted == Route::inlined) {
+            candidate.filled.push_back({sites[i], &grafts[i].stub, wanted});
+            candidate.choices.push_back({grafts[i].site, wanted, std::string(asked_for)});
+            continue;
+        }
+        if (!skeleton.plan()) return tl::unexpected(skeleton.plan().error());
+        candidate.plan = &*skeleton.plan();
+        auto choice = candidate.plan->choose(*sites[i], grafts[i].stub, wanted, costs);
+        if (!choice) return at(i, tl::unexpected(choice.error()));
+        candidate.filled.push_back({sites[i], &grafts[i].stub, choice->route});
+        candidate.choices.push_back(std::move(*choice));
+    }
+    return candidate;
+}
+
+std::string render(const Skeleton::Data& skeleton, const Candidate& candidate, LinkedAs linked) {
+    if (candidate.plan != nullptr) {
+        std::vector<RoutePlan::Filled> filled = candidate.filled;
+        for (RoutePlan::Filled& one : filled)
+            if (one.route == Route::link && linked == LinkedAs::called) one.route = Route::call;
+        return candidate.plan->render(skeleton.ptx, filled);
+    }
+    std::vector<Replacement> replacements;
+    replacements.reserve(candidate.filled.size());
+    for (const RoutePlan::Filled& one : candidate.filled)
+        replacements.push_back({one.site->name, one.stub->ptx()});
+    return *ptxgraft::render(skeleton.ptx, skeleton.sites, replacements);
+}
+
+// Named after its entry when it has one alone.
+std::shared_ptr<const SourceText> text_of(const Skeleton::Data& skeleton, const Candidate& candidate) {
+    const std::string name = skeleton.entries.size() == 1 ? skeleton.entries.front() : "candidate";
+    return std::make_shared<const SourceText>(
+        SourceText{name + ".ptx", render(skeleton, candidate, LinkedAs::called)});
+}
+
+}  // namespace kernel
+
+Expected<std::string> Skeleton::render(std::span<const Graft> grafts) const {
+    const auto candidate = TRY(kernel::plan_candidate(*data_, grafts, {}));
+    return kernel::render(*data_, candidate, kernel::LinkedAs::called);
+}
+
+Expected<Rendered> Skeleton::render_by(std::span<const Graft> grafts, const RouteOptions& routes) const {
+    auto candidate = TRY(kernel::plan_candidate(*data_, grafts, routes));
+    return Rendered{kernel::render(*data_, candidate, kernel::LinkedAs::called),
+                    std::move(candidate.choices)};
+}
+
+}  // namespace ptxgraft

@@ -1,0 +1,44 @@
+#pragma once
+/// @file candidate.hpp
+/// A candidate: a skeleton's sites with stubs in, each by its route.
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernel/route.hpp"
+#include "kernel/skeleton_data.hpp"
+#include "ptxgraft/kernel.hpp"
+
+namespace ptxgraft::kernel {
+
+/// Its grafts outlive it.
+struct Candidate {
+    std::vector<RoutePlan::Filled> filled;
+    std::vector<RouteChoice> choices;
+    const RoutePlan* plan = nullptr;  ///< null when everything is inlined
+
+    [[nodiscard]] bool has(Route route) const;
+};
+/// Errors are those of Skeleton::render_by. `costs`: of a prepared skeleton whose stubs may be linked.
+[[nodiscard]] Expected<Candidate> plan_candidate(const Skeleton::Data& skeleton,
+                                                 std::span<const Graft> grafts, const RouteOptions& routes,
+                                                 const RouteCosts* costs = nullptr);
+
+/// What to do with stubs that are linked.
+enum class LinkedAs : std::uint8_t {
+    called,   ///< they are in the text, as called ones
+    missing,  ///< the text only declares them: it is assembled for linking
+};
+[[nodiscard]] std::string render(const Skeleton::Data& skeleton, const Candidate& candidate, LinkedAs linked);
+
+/// The text of an error's place: with all stubs in.
+[[nodiscard]] std::shared_ptr<const SourceText> text_of(const Skeleton::Data& skeleton,
+                                                        const Candidate& candidate);
+
+[[nodiscard]] tl::unexpected<Error> unknown_site(std::string_view name, const Sites& sites);
+[[nodiscard]] tl::unexpected<Error> with_source(Error error, const std::shared_ptr<const SourceText>& source);
+
+}  // namespace ptxgraft::kernel

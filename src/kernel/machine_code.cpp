@@ -1,0 +1,191 @@
+// Candidates become machine code: their whole text, or their stubs alone, which are linked to the skeleton.
+#include "kernel/machine_code.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/try.hpp"
+#include "kernel/kernel_data.hpp"
+#include "ptxgraft/syntax.hpp"
+#include "site/stub_place.hpp"
+
+namespace ptxgraft {
+namespace kernel {
+namespace {
+
+std::string source_of(const std::string& ptx, std::uint32_t offset) {
+    if (ptx.find(".loc") == std::string::npos) return {};
+    const auto module = syntax::parse(ptx);
+    const std::string lines =
+        module ? syntax::describe(syntax::source_lines(*module, offset)) : std::string();
+    return lines.empty() ? lines : "; from " + lines;
+}
+
+// An assembler's error says in which stub it is, or of which source line.
+tl::unexpected<Error> explained(Error error, const std::shared_ptr<const SourceText>& source) {
+    if (error.span.known() && !error.source) {
+        const std::string before = error.detail ? *error.detail : std::string();
+        error = site::with_stub(std::move(error), source->text);
+        const std::string from = source_of(source->text, error.span.begin);
+        if (error.detail && *error.detail == before && !from.empty())
+            error.detail = std::make_shared<const std::string>(before + from);
+    }
+    return with_source(std::move(error), source);
+}
+
+AssembleOptions for_linking(AssembleOptions options) {
+    options.relocatable = true;
+    return options;
+}
+
+}  // namespace
+
+MachineCodeMaker::MachineCodeMaker(const Skeleton::Data& skeleton, const GraftOptions& options)
+    : skeleton_(skeleton),
+      routes_(options.routes),
+      assembler_(options.assembler ? *options.assembler : default_assembler()),
+      options_(options.assemble) {
+    if (options_.target.empty()) options_.target = skeleton.info->target;
+    part_options_ = for_linking(options_);
+    how_ = Linking::how(part_options_, assembler_);
+    costs_ = skeleton.linking.costs(how_);
+}
+
+Expected<Candidate> MachineCodeMaker::plan(std::span<const Graft> grafts) const {
+    return plan_candidate(skeleton_, grafts, routes_, costs_ ? &*costs_ : nullptr);
+}
+
+Expected<MachineCode> MachineCodeMaker::make(Candidate candidate, GraftTimes times,
+                                             std::shared_ptr<const SourceText>* text) const {
+    Stopwatch watch;
+    const bool is_linked = candidate.has(Route::link);
+    std::shared_ptr<const SourceText> source;
+    if (!is_linked || text != nullptr) source = text_of(skeleton_, candidate);
+    if (text != nullptr) *text = source;
+    times.render += watch.lap();
+    if (is_linked) return linked(std::move(candidate), times);
+    auto cubin = assembler_.assemble(source->text, options_);
+    if (!cubin) return explained(std::move(cubin.error()), source);
+    times.assemble = watch.lap();
+    return MachineCode{std::make_shared<const Cubin>(std::move(*cubin)), std::move(candidate.choices), times};
+}
+
+Expected<MachineCode> MachineCodeMaker::linked(Candidate candidate, GraftTimes times) const {
+    Stopwatch watch;
+    const Part skeleton = TRY(skeleton_for(candidate));
+    std::vector<LinkedName> names;
+    std::vector<Part> modules;
+    for (const RoutePlan::Filled& one : candidate.filled) {
+        if (one.route != Route::link) continue;
+        const RoutePlan::Linked stub = candidate.plan->linked(*one.site, *one.stub);
+        names.push_back({candidate.plan->linked_name(*one.site), stub.name});
+        Part module = TRY(module_of(stub));
+        if (std::ranges::find(modules, module) == modules.end()) modules.push_back(std::move(module));
+    }
+    times.assemble = watch.lap();
+    Cubin cubin = TRY(link_stubs(*skeleton, names, modules, options_.target, options_));
+    times.link = watch.lap();
+    return MachineCode{std::make_shared<const Cubin>(std::move(cubin)), std::move(candidate.choices), times};
+}
+
+Expected<MachineCodeMaker::Part> MachineCodeMaker::assembled(std::string text,
+                                                             const AssembleOptions& options) const {
+    auto cubin = assembler_.assemble(text, options);
+    if (!cubin)
+        return explained(std::move(cubin.error()),
+                         std::make_shared<const SourceText>(SourceText{"candidate.ptx", std::move(text)}));
+    return std::make_shared<const Cubin>(std::move(*cubin));
+}
+
+// Candidates whose stubs are all linked, at the same sites, have one.
+Expected<MachineCodeMaker::Part> MachineCodeMaker::skeleton_for(const Candidate& candidate) const {
+    std::string text = render(skeleton_, candidate, LinkedAs::missing);
+    link::KeyBuilder key;
+    key.add(text);
+    const std::string name = key.key().hex();
+    const std::lock_guard lock(skeleton_.linking.making);
+    if (Part part = skeleton_.linking.find(name, how_)) return part;
+    Part part = TRY(assembled(std::move(text), part_options_));
+    skeleton_.linking.keep(name, how_, part);
+    return part;
+}
+
+Expected<MachineCodeMaker::Part> MachineCodeMaker::module_of(const RoutePlan::Linked& stub) const {
+    if (Part part = skeleton_.linking.find(stub.name, how_)) return part;
+    return assemble_stubs({&stub, 1});
+}
+
+Expected<MachineCodeMaker::Part> MachineCodeMaker::assemble_stubs(
+    std::span<const RoutePlan::Linked> stubs) const {
+    std::string text = skeleton_.plan()->module_head();
+    for (const RoutePlan::Linked& stub : stubs) text += stub.text;
+    Part module = TRY(assembled(std::move(text), part_options_));
+    for (const RoutePlan::Linked& stub : stubs) skeleton_.linking.keep(stub.name, how_, module);
+    return module;
+}
+
+bool MachineCodeMaker::is_assembled(const RoutePlan::Linked& stub) const {
+    return skeleton_.linking.find(stub.name, how_) != nullptr;
+}
+
+// Milliseconds of a stub's module and of a link. Once before, because the linker's first link takes long.
+Expected<Preparation> MachineCodeMaker::measured(const Candidate& candidate, Preparation preparation) const {
+    const RoutePlan::Filled& one = candidate.filled.front();
+    TRY(linked(candidate, {}));
+    Stopwatch watch;
+    TRY(assemble_stubs({{candidate.plan->linked(*one.site, *one.stub)}}));
+    preparation.stub = watch.lap();
+    TRY(linked(candidate, {}));
+    preparation.link = watch.lap();
+    skeleton_.linking.set_costs(how_, {preparation.whole, preparation.stub + preparation.link});
+    return preparation;
+}
+
+std::vector<Graft> MachineCodeMaker::linkable_defaults() const {
+    const RoutePlan& plan = *skeleton_.plan();
+    std::vector<Graft> grafts;
+    for (const Site& site : skeleton_.sites.sites) {
+        if (!plan.may_leave(site)) continue;
+        const Span text = site.copies.front().stub;
+        const auto stub =
+            Stub::from_ptx(std::string_view(skeleton_.ptx).substr(text.begin, text.end - text.begin), site);
+        if (stub && plan.choose(site, *stub, Route::link)) grafts.emplace_back(site.name, *stub);
+    }
+    return grafts;
+}
+
+// Every site that `auto` may link is, with its default stub.
+Expected<Preparation> MachineCodeMaker::prepare() const {
+    Preparation preparation;
+    Stopwatch watch;
+    TRY(assembled(skeleton_.ptx, options_));
+    preparation.whole = watch.lap();
+    if (!skeleton_.plan()) return tl::unexpected(skeleton_.plan().error());
+    preparation.not_linkable = skeleton_.plan()->link_obstacle();
+    if (!preparation.not_linkable.empty()) return preparation;
+    const std::vector<Graft> grafts = linkable_defaults();
+    if (grafts.empty()) {
+        preparation.not_linkable = "every site is in a loop or hot, or its default stub cannot be a function";
+        return preparation;
+    }
+    const auto candidate = TRY(plan_candidate(skeleton_, grafts, {.route = Route::link}));
+    watch.lap();
+    TRY(skeleton_for(candidate));
+    preparation.skeleton = watch.lap();
+    return measured(candidate, preparation);
+}
+
+}  // namespace kernel
+
+Expected<MachineCode> Skeleton::assemble(std::span<const Graft> grafts, const GraftOptions& options) const {
+    Stopwatch watch;
+    const kernel::MachineCodeMaker maker(*data_, options);
+    auto candidate = TRY(maker.plan(grafts));
+    return maker.make(std::move(candidate), {.render = watch.lap()});
+}
+
+Expected<Preparation> Skeleton::prepare(const GraftOptions& options) const {
+    return kernel::MachineCodeMaker(*data_, options).prepare();
+}
+
+}  // namespace ptxgraft

@@ -1,0 +1,50 @@
+#pragma once
+/// @file machine_code.hpp
+/// Machine code of candidates, whole or linked.
+
+#include <memory>
+#include <string>
+
+#include "kernel/candidate.hpp"
+#include "kernel/linking.hpp"
+#include "ptxgraft/kernel.hpp"
+
+namespace ptxgraft::kernel {
+
+/// Makes machine code of one skeleton's candidates with the same options. Threads: any number may use one.
+class MachineCodeMaker {
+  public:
+    /// `options.assemble.target` is filled in. What is given is used as long as this is.
+    MachineCodeMaker(const Skeleton::Data& skeleton, const GraftOptions& options);
+
+    [[nodiscard]] Expected<Candidate> plan(std::span<const Graft> grafts) const;
+    /// `times.render` is what the caller spent so far. `text`, when it is not null, becomes the candidate's
+    /// text.
+    [[nodiscard]] Expected<MachineCode> make(Candidate candidate, GraftTimes times,
+                                             std::shared_ptr<const SourceText>* text = nullptr) const;
+    [[nodiscard]] Expected<Preparation> prepare() const;
+
+    /// Assembles several stubs as one module, and keeps it. Spans of errors are in the text of the module: a
+    /// head, then the stubs.
+    [[nodiscard]] Expected<Linking::Part> assemble_stubs(std::span<const RoutePlan::Linked> stubs) const;
+    [[nodiscard]] std::size_t module_head_size() const { return skeleton_.plan()->module_head().size(); }
+    [[nodiscard]] bool is_assembled(const RoutePlan::Linked& stub) const;
+
+  private:
+    using Part = Linking::Part;
+    [[nodiscard]] Expected<Part> assembled(std::string text, const AssembleOptions& options) const;
+    [[nodiscard]] Expected<Part> skeleton_for(const Candidate& candidate) const;
+    [[nodiscard]] Expected<Part> module_of(const RoutePlan::Linked& stub) const;
+    [[nodiscard]] Expected<MachineCode> linked(Candidate candidate, GraftTimes times) const;
+    [[nodiscard]] Expected<Preparation> measured(const Candidate& candidate, Preparation preparation) const;
+    [[nodiscard]] std::vector<Graft> linkable_defaults() const;
+
+    const Skeleton::Data& skeleton_;
+    const RouteOptions& routes_;
+    const Assembler& assembler_;
+    AssembleOptions options_, part_options_;
+    std::string how_;
+    std::optional<RouteCosts> costs_;
+};
+
+}  // namespace ptxgraft::kernel

@@ -1,0 +1,36 @@
+#pragma once
+/// @file skeleton_data.hpp
+/// What a Skeleton holds: the module with its sites, and what its candidates share.
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernel/linking.hpp"
+#include "kernel/route.hpp"
+#include "launch/module_info.hpp"
+#include "ptxgraft/kernel.hpp"
+
+namespace ptxgraft {
+
+struct Skeleton::Data {
+    std::string ptx;
+    Sites sites;
+    std::shared_ptr<const launch::ModuleInfo> info;
+    std::vector<std::string> entries;  // names
+    mutable kernel::Linking linking = {};
+
+    /// Made when it is first asked for.
+    [[nodiscard]] const Expected<kernel::RoutePlan>& plan() const {
+        std::call_once(planned_, [this] { plan_ = kernel::RoutePlan::make(ptx, sites); });
+        return *plan_;
+    }
+
+  private:
+    mutable std::once_flag planned_;
+    mutable std::optional<Expected<kernel::RoutePlan>> plan_;
+};
+
+}  // namespace ptxgraft

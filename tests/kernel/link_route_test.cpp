@@ -1,0 +1,262 @@
+// The `link` route: machine code of a skeleton and of its stubs, made apart and linked.
+#include <elf.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstring>
+#include <filesystem>
+
+#include "ptxgraft/kernel.hpp"
+#include "route_kernels.hpp"
+
+namespace ptxgraft {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using namespace test;
+
+// Counts what it hands on.
+class Counting final : public Assembler {
+  public:
+    std::string_view name() const override { return default_assembler().name(); }
+    std::string version() const override { return default_assembler().version(); }
+    Expected<Cubin> assemble(std::string_view ptx, const AssembleOptions& options) const override {
+        ++count;
+        return default_assembler().assemble(ptx, options);
+    }
+    mutable std::atomic<int> count = 0;
+};
+
+// Names of symbols that are used and not defined, but for those that whole assembly leaves to the driver.
+std::vector<std::string> undefined_symbols(const Cubin& cubin) {
+    std::vector<std::string> names;
+    const char* const image = reinterpret_cast<const char*>(cubin.image.data());
+    Elf64_Ehdr header;
+    std::memcpy(&header, image, sizeof header);
+    std::vector<Elf64_Shdr> sections(header.e_shnum);
+    std::memcpy(sections.data(), image + header.e_shoff, sections.size() * sizeof(Elf64_Shdr));
+    for (const Elf64_Shdr& table : sections) {
+        if (table.sh_type != SHT_SYMTAB) continue;
+        for (std::size_t at = sizeof(Elf64_Sym); at < table.sh_size; at += sizeof(Elf64_Sym)) {
+            Elf64_Sym symbol;
+            std::memcpy(&symbol, image + table.sh_offset + at, sizeof symbol);
+            const std::string name = image + sections[table.sh_link].sh_offset + symbol.st_name;
+            if (symbol.st_shndx == SHN_UNDEF && !name.starts_with(".nv.reservedSmem.")) names.push_back(name);
+        }
+    }
+    return names;
+}
+
+std::vector<std::string> names_of(const Cubin& cubin) {
+    std::vector<std::string> names;
+    for (const FunctionUsage& function : cubin.functions) names.push_back(function.name);
+    std::ranges::sort(names);
+    return names;
+}
+
+const GraftOptions linking{.routes = {.route = Route::link}};
+
+TEST(LinkRoute, LinksAStubToTheSkeleton) {
+    const Skeleton skeleton = skeleton_of(two_copies);
+    const auto code = skeleton.assemble({{"s", stub_of(skeleton)}}, linking);
+    ASSERT_TRUE(code) << describe(code.error());
+    EXPECT_EQ(code->routes.at(0).route, Route::link);
+    EXPECT_THAT(undefined_symbols(*code->cubin), IsEmpty());
+    ASSERT_EQ(code->cubin->functions.size(), 2u);
+    EXPECT_THAT(names_of(*code->cubin), ElementsAre("k", HasSubstr("ptxgraft_0_s_")));
+    for (const FunctionUsage& function : code->cubin->functions)
+        EXPECT_GT(function.registers, 0u) << function.name;
+    EXPECT_THAT(code->cubin->assembler, HasSubstr("nvjitlink"));
+}
+
+TEST(LinkRoute, TheSkeletonIsAssembledOnceAndEachStubOnce) {
+    const Skeleton skeleton = skeleton_of(two_copies);
+    const Counting assembler;
+    GraftOptions options = linking;
+    options.assembler = &assembler;
+    const auto machine_code = [&](const std::string& more) {
+        const auto code =
+            skeleton.assemble({{"s", stub_of(skeleton, std::string(stub_text) + more)}}, options);
+        EXPECT_TRUE(code) << describe(code.error());
+        return code->cubin->image;
+    };
+    const auto first = machine_code("");
+    EXPECT_EQ(assembler.count, 2);
+    const auto other = machine_code("add.f32 acc, acc, 1.0;\n");
+    EXPECT_EQ(assembler.count, 3);
+    EXPECT_EQ(machine_code(""), first);
+    EXPECT_EQ(assembler.count, 3);
+    EXPECT_NE(other, first);
+    options.assemble.optimisation = 0;
+    machine_code("");
+    EXPECT_EQ(assembler.count, 5);
+}
+
+// What `link` makes does what the text of `call` does, which the emulator runs.
+TEST(LinkRoute, TheEmulatorRunsTheCalledText) {
+    const Skeleton skeleton = skeleton_of(two_copies);
+    const Stub stub = stub_of(skeleton);
+    const auto kernel = skeleton.graft({{"s", stub}}, *Device::open("emulator"), linking);
+    ASSERT_TRUE(kernel) << describe(kernel.error());
+    EXPECT_EQ(kernel->ptx(),
+              skeleton.render_by(std::vector<Graft>{{"s", stub}}, {.route = Route::call})->ptx);
+}
+
+TEST(LinkRoute, SeveralSitesAndRoutesAtOnce) {
+    std::string other = copy(), third = copy();
+    other.replace(other.find("PTXGRAFT_SITE s"), 15, "PTXGRAFT_SITE t");
+    third.replace(third.find("PTXGRAFT_SITE s"), 15, "PTXGRAFT_SITE u");
+    const Skeleton skeleton = skeleton_of(kernel(copy() + other + third + copy()));
+    const Stub stub = stub_of(skeleton);
+    const std::vector<Graft> grafts{{"s", stub}, {"t", stub}, {"u", stub}};
+    const auto code =
+        skeleton.assemble(grafts, {.routes = {.route = Route::link, .sites = {{"u", Route::call}}}});
+    ASSERT_TRUE(code) << describe(code.error());
+    EXPECT_THAT(undefined_symbols(*code->cubin), IsEmpty());
+    EXPECT_THAT(names_of(*code->cubin),
+                ElementsAre("k", HasSubstr("ptxgraft_0_s_"), HasSubstr("ptxgraft_1_t_"), "ptxgraft_2_u"));
+}
+
+struct Refused {
+    const char *kernel, *policy, *stub, *why;
+};
+const Refused refused[] = {
+    {"", "allow load", "ld.global.f32 acc, [table];\n", "it names table of the skeleton's module"},
+    {"", "allow load", "ld.shared.f32 acc, [box];\n", "it names box of the function around it"},
+    {"setmaxnreg.dec.sync.aligned.u32 40;\n", "", "", "the skeleton has setmaxnreg"},
+    {"wgmma.fence.sync.aligned;\n", "", "", "the skeleton has wgmma"},
+};
+
+TEST(LinkRoute, WhatCannotBeLinkedSaysWhy) {
+    for (const Refused& row : refused) {
+        const Skeleton skeleton = skeleton_of(kernel(row.kernel + copy(row.policy) + copy(row.policy)));
+        const Stub stub = stub_of(skeleton, std::string(stub_text) + row.stub);
+        const auto code = skeleton.assemble({{"s", stub}}, linking);
+        ASSERT_FALSE(code) << row.why;
+        EXPECT_EQ(code.error().code, Errc::route_not_possible);
+        EXPECT_THAT(message(code.error()), AllOf(HasSubstr("cannot be linked"), HasSubstr(row.why)));
+    }
+    const Skeleton wgmma = skeleton_of(kernel("wgmma.fence.sync.aligned;\n" + copy() + copy()));
+    const auto prepared = wgmma.prepare();
+    ASSERT_TRUE(prepared) << describe(prepared.error());
+    EXPECT_THAT(prepared->not_linkable, HasSubstr("the skeleton has wgmma.fence.sync.aligned (line 19)"));
+    const auto chosen = wgmma.assemble({{"s", stub_of(wgmma)}}, {.routes = {.route = Route::automatic}});
+    ASSERT_TRUE(chosen) << describe(chosen.error());
+    EXPECT_EQ(chosen->routes[0].route, Route::inlined);
+}
+
+// A skeleton that takes long to assemble.
+std::string slow(const std::string& body, int statements = 4000) {
+    std::string work;
+    for (int i = 0; i < statements; ++i)
+        work += "fma.rn.f32 %f" + std::to_string(1 + i % 5) + ", %f" + std::to_string(1 + (i + 1) % 5) +
+                ", %f" + std::to_string(1 + (i + 2) % 5) + ", 0f3F8" + std::to_string(10000 + i) + ";\n";
+    return kernel(work + body);
+}
+
+TEST(LinkRoute, AutomaticLinksWhatWasPreparedAndPays) {
+    const Skeleton skeleton = skeleton_of(slow(copy() + copy()));
+    const Stub stub = stub_of(skeleton);
+    const auto route = [&](const Skeleton& of, const GraftOptions& options) {
+        const auto code = of.assemble({{"s", stub}}, options);
+        EXPECT_TRUE(code) << describe(code.error());
+        return code->routes.at(0);
+    };
+    const GraftOptions automatic{.routes = {.route = Route::automatic}};
+    EXPECT_EQ(route(skeleton, automatic).route, Route::inlined);
+    const auto prepared = skeleton.prepare(automatic);
+    ASSERT_TRUE(prepared) << describe(prepared.error());
+    EXPECT_EQ(prepared->not_linkable, "");
+    EXPECT_GT(prepared->whole, prepared->stub + prepared->link);
+    EXPECT_EQ(route(skeleton, automatic).route, Route::link);
+    EXPECT_THAT(route(skeleton, automatic).reason, HasSubstr("ms to assemble, a stub and a link "));
+    GraftOptions other = automatic;
+    other.assemble.optimisation = 1;
+    EXPECT_EQ(route(skeleton, other).route, Route::inlined);  // it was prepared for optimisation 3
+    const Skeleton looped = skeleton_of(slow("LOOP:\n" + copy() + "@%p1 bra LOOP;\n"));
+    EXPECT_THAT(looped.prepare(automatic)->not_linkable, HasSubstr("in a loop"));
+    EXPECT_EQ(route(looped, automatic).route, Route::inlined);
+}
+
+TEST(LinkRoute, AutomaticGoesByWhatASiteSays) {
+    const std::string loop = "LOOP:\n", again = "@%p1 bra LOOP;\n";
+    const auto chosen = [&](const std::string& body) {
+        const Skeleton skeleton = skeleton_of(kernel(body));
+        return skeleton.render_by(std::vector<Graft>{{"s", stub_of(skeleton)}}, {.route = Route::automatic})
+            ->routes.at(0);
+    };
+    EXPECT_EQ(chosen(loop + copy("cold") + again).route, Route::call);
+    EXPECT_THAT(chosen(loop + copy("cold") + again).reason, HasSubstr("cold"));
+    std::string many;
+    for (int i = 0; i < 100; ++i) many += copy("hot");
+    EXPECT_EQ(chosen(many).route, Route::inlined);
+    EXPECT_THAT(chosen(many).reason, HasSubstr("hot"));
+}
+
+// An assembler's error is in the candidate's text, and says which line of which stub it is.
+TEST(LinkRoute, ErrorsOfTheAssemblerNameTheStub) {
+    const Skeleton allowed = skeleton_of(kernel(copy("allow warp") + copy("allow warp")));
+    const Stub stub = stub_of(allowed, std::string(stub_text) + "redux.sync.min.f32 acc, acc, -1;\n");
+    std::vector<std::string> lines;
+    for (const Route route : {Route::inlined, Route::call, Route::link}) {
+        const auto code = allowed.assemble({{"s", stub}}, {.routes = {.route = route}});
+        ASSERT_FALSE(code) << "sm_90a has no redux of floats";
+        EXPECT_EQ(code.error().code, Errc::assemble_failed);
+        ASSERT_TRUE(code.error().source);
+        const Span span = code.error().span;
+        EXPECT_THAT(code.error().source->text.substr(span.begin, span.end - span.begin), HasSubstr("redux"));
+        const std::string said = message(code.error());
+        ASSERT_THAT(said, HasSubstr("in the stub of site s, line ")) << describe(code.error());
+        lines.push_back(said.substr(said.find("in the stub of site s, line "), 31));
+    }
+    EXPECT_EQ(lines[0], lines[1]);
+    EXPECT_EQ(lines[0], lines[2]);
+}
+
+TEST(LinkRoute, ErrorsInTheSkeletonNameItsSourceLine) {
+    std::string text = kernel(copy());
+    text.insert(text.find("\tmov.u32 %r1, %tid.x;"), "\t.loc 1 42 7\n\tredux.sync.min.f32 %f1, %f1, -1;\n");
+    text.insert(head.size(), ".file 1 \"gemm.cu\"\n");
+    const auto code = skeleton_of(text).assemble({});
+    ASSERT_FALSE(code);
+    EXPECT_THAT(message(code.error()), HasSubstr("from gemm.cu:42:7"));
+}
+
+std::string any_program(const Site& site) {
+    std::string read, program;
+    for (const SiteOperand& o : site.signature.operands)
+        if (read.empty() && o.type == Type::f32 && o.direction != Direction::out)
+            read = o.count == 0 ? o.name : o.name + "[0]";
+    if (read.empty()) read = "2.0";
+    for (const SiteOperand& o : site.signature.operands)
+        for (std::uint32_t i = 0; o.direction != Direction::in && i < std::max(o.count, 1u); ++i)
+            program += read + " 1.5 mul.f32 -> " +
+                       (o.count == 0 ? o.name : o.name + "[" + std::to_string(i) + "]") + "\n";
+    return program;
+}
+
+TEST(LinkRoute, EverySiteOfEveryTemplate) {
+    for (const auto& file : std::filesystem::recursive_directory_iterator(PTXGRAFT_SOURCE_DIR "/templates")) {
+        if (file.path().extension() != ".cu") continue;
+        const auto skeleton = Skeleton::from_file(file.path().string(), {.target = "sm_90a"});
+        ASSERT_TRUE(skeleton) << describe(skeleton.error());
+        std::vector<Graft> grafts;
+        for (const Site& site : skeleton->sites().sites)
+            grafts.emplace_back(site.name, *stack::compile(any_program(site), site));
+        const auto code = skeleton->assemble(grafts, linking);
+        ASSERT_TRUE(code) << file.path() << describe(code.error());
+        EXPECT_THAT(undefined_symbols(*code->cubin), IsEmpty()) << file.path();
+        const auto linked = std::ranges::count_if(code->cubin->functions, [](const FunctionUsage& function) {
+            return function.name.starts_with("ptxgraft_");
+        });
+        EXPECT_EQ(static_cast<std::size_t>(linked), grafts.size()) << file.path();
+    }
+}
+
+}  // namespace
+}  // namespace ptxgraft

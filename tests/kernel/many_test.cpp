@@ -1,0 +1,229 @@
+// Many candidates at once: in order, equal ones once, bad ones alone.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <set>
+#include <thread>
+
+#include "ptxgraft/kernel.hpp"
+#include "route_kernels.hpp"
+
+namespace ptxgraft {
+namespace {
+
+using testing::Each;
+using testing::HasSubstr;
+using namespace test;
+
+class Counting final : public Assembler {
+  public:
+    std::string_view name() const override { return default_assembler().name(); }
+    std::string version() const override { return default_assembler().version(); }
+    Expected<Cubin> assemble(std::string_view ptx, const AssembleOptions& options) const override {
+        ++count;
+        return default_assembler().assemble(ptx, options);
+    }
+    mutable std::atomic<int> count = 0;
+};
+
+using Candidates = std::vector<std::vector<Graft>>;
+
+const std::string warp_copies = kernel(copy("allow warp") + copy("allow warp"));
+
+Stub numbered(const Skeleton& skeleton, int i) {
+    return stub_of(skeleton, std::string(stub_text) + "add.f32 acc, acc, " + std::to_string(i) + ".0;\n");
+}
+// Is no instruction of sm_90a.
+Stub bad(const Skeleton& skeleton, int i) {
+    return stub_of(skeleton, std::string(stub_text) + "add.f32 acc, acc, " + std::to_string(i) +
+                                 ".0;\nredux.sync.min.f32 acc, acc, -1;\n");
+}
+
+TEST(Many, ResultsAreThoseOfEachAloneByEveryRoute) {
+    const Skeleton skeleton = skeleton_of(two_copies);
+    Candidates candidates;
+    for (int i = 0; i < 12; ++i) candidates.push_back({{"s", numbered(skeleton, i)}});
+    for (const Route route : {Route::inlined, Route::call, Route::link}) {
+        const GraftOptions options{.routes = {.route = route}};
+        const auto results =
+            skeleton.assemble_many(candidates, options, {.threads = 3, .stubs_per_module = 5});
+        ASSERT_EQ(results.size(), candidates.size());
+        for (std::size_t i = 0; i < results.size(); ++i) {
+            ASSERT_TRUE(results[i]) << describe(results[i].error());
+            EXPECT_EQ(results[i]->routes.at(0).route, route);
+            if (route != Route::link) {
+                EXPECT_EQ(results[i]->cubin->image, skeleton.assemble(candidates[i], options)->cubin->image);
+            }
+            EXPECT_EQ(results[i]->cubin->functions.size(), route == Route::inlined ? 1u : 2u);
+        }
+    }
+}
+
+TEST(Many, StubsAreAssembledManyToAModuleAndEqualOnesOnce) {
+    const Skeleton skeleton = skeleton_of(two_copies);
+    Candidates candidates;
+    for (int i = 0; i < 40; ++i) candidates.push_back({{"s", numbered(skeleton, i % 20)}});
+    const Counting assembler;
+    const GraftOptions options{.routes = {.route = Route::link}, .assembler = &assembler};
+    const auto results = skeleton.assemble_many(candidates, options, {.threads = 1, .stubs_per_module = 10});
+    EXPECT_EQ(assembler.count, 1 + 2);
+    for (std::size_t i = 0; i < 20; ++i) EXPECT_EQ(results[i]->cubin, results[i + 20]->cubin);
+    std::set<std::vector<std::byte>> different;
+    for (const auto& result : results) different.insert(result->cubin->image);
+    EXPECT_EQ(different.size(), 20u);
+    const Counting whole;
+    const auto inlined = skeleton.assemble_many(candidates, {.assembler = &whole}, {.threads = 2});
+    EXPECT_EQ(whole.count, 20);
+    EXPECT_EQ(inlined[3]->cubin, inlined[23]->cubin);
+}
+
+TEST(Many, EqualDataflowIsEqualWork) {
+    const auto skeleton =
+        Skeleton::from_file(PTXGRAFT_SOURCE_DIR "/templates/gemm/simt.cu", {.target = "sm_90a"});
+    ASSERT_TRUE(skeleton) << describe(skeleton.error());
+    const Site& site = *skeleton->site("epilogue");
+    const auto stub = [&](const char* text) {
+        auto made =
+            stack::compile(text, site, {.compile = {.leftover = stack::Leftover::allow, .hash = true}});
+        if (!made) throw std::runtime_error(describe(made.error(), text));
+        return *made;
+    };
+    const Candidates candidates{
+        {{"epilogue", stub("acc bias add.f32 0.0 max.f32 -> acc")}},
+        {{"epilogue", stub("0.0 acc bias add.f32 max.f32 -> acc")}},
+        {{"epilogue", stub("acc bias add.f32 acc bias mul.f32 -> acc")}},
+        {{"epilogue", stub("acc bias mul.f32 -> acc")}},
+    };
+    EXPECT_NE(candidates[2][0].stub.dataflow_hash(), 0u);
+    const Counting assembler;
+    const auto results = skeleton->assemble_many(candidates, {.assembler = &assembler});
+    EXPECT_EQ(results[2]->cubin, results[3]->cubin);
+    EXPECT_NE(results[0]->cubin, results[2]->cubin);
+    EXPECT_EQ(assembler.count,
+              candidates[0][0].stub.dataflow_hash() == candidates[1][0].stub.dataflow_hash() ? 2 : 3);
+}
+
+TEST(Many, ABadStubHarmsNobody) {
+    const Skeleton skeleton = skeleton_of(warp_copies);
+    Candidates candidates;
+    const std::set<std::size_t> bad_ones{0, 7, 8, 19};
+    for (int i = 0; i < 20; ++i)
+        candidates.push_back({{"s", bad_ones.contains(static_cast<std::size_t>(i)) ? bad(skeleton, i)
+                                                                                   : numbered(skeleton, i)}});
+    for (const Route route : {Route::inlined, Route::link}) {
+        const auto results = skeleton.assemble_many(candidates, {.routes = {.route = route}}, {.threads = 2});
+        for (std::size_t i = 0; i < results.size(); ++i) {
+            EXPECT_EQ(results[i].has_value(), !bad_ones.contains(i)) << i;
+            if (results[i]) continue;
+            EXPECT_EQ(results[i].error().code, Errc::assemble_failed);
+            EXPECT_THAT(message(results[i].error()), HasSubstr("in the stub of site s, line "));
+            ASSERT_TRUE(results[i].error().source);
+            EXPECT_THAT(results[i].error().source->text,
+                        HasSubstr("add.f32 _acc, _acc, " + std::to_string(i) + ".0;"));
+        }
+    }
+}
+
+TEST(Many, ErrorsOfOneCandidateAreItsOwn) {
+    const Skeleton skeleton = skeleton_of(two_copies);
+    const Stub stub = stub_of(skeleton);
+    const Candidates candidates{{{"s", stub}}, {{"t", stub}}, {{"s", stub}, {"s", stub}}, {}};
+    const auto results = skeleton.assemble_many(candidates);
+    EXPECT_TRUE(results[0]);
+    EXPECT_EQ(results[1].error().code, Errc::site_unknown);
+    EXPECT_EQ(results[2].error().code, Errc::site_filled_twice);
+    EXPECT_EQ(results[2].error().index, 1u);
+    EXPECT_TRUE(results[3]);
+    EXPECT_TRUE(skeleton.assemble_many({}).empty());
+}
+
+TEST(Many, EveryResultIsCalledBackOnceByOneThreadAtATime) {
+    const Skeleton skeleton = skeleton_of(two_copies);
+    Candidates candidates;
+    for (int i = 0; i < 16; ++i) candidates.push_back({{i == 5 ? "t" : "s", numbered(skeleton, i % 6)}});
+    std::vector<int> calls(candidates.size());
+    std::atomic<int> inside = 0;
+    const auto results = skeleton.assemble_many(candidates, {}, {.threads = 4},
+                                                [&](std::size_t i, const Expected<MachineCode>& result) {
+                                                    EXPECT_EQ(++inside, 1);
+                                                    ++calls.at(i);
+                                                    EXPECT_EQ(result.has_value(), i != 5);
+                                                    --inside;
+                                                });
+    EXPECT_THAT(calls, Each(1));
+    EXPECT_FALSE(results[5]);
+}
+
+TEST(Many, StopsWhenItIsAskedTo) {
+    const Skeleton skeleton = skeleton_of(two_copies);
+    Candidates candidates;
+    for (int i = 0; i < 50; ++i) candidates.push_back({{"s", numbered(skeleton, i)}});
+    std::stop_source stop;
+    int done = 0, stopped = 0;
+    const auto results = skeleton.assemble_many(candidates, {}, {.threads = 1, .stop = stop.get_token()},
+                                                [&](std::size_t, const Expected<MachineCode>& result) {
+                                                    if (result && ++done == 3) stop.request_stop();
+                                                    stopped +=
+                                                        !result && result.error().code == Errc::work_stopped;
+                                                });
+    EXPECT_EQ(done, 3);
+    EXPECT_EQ(stopped, 47);
+    EXPECT_EQ(results[49].error().code, Errc::work_stopped);
+}
+
+TEST(Many, AnExceptionOfTheCallbackComesOut) {
+    const Skeleton skeleton = skeleton_of(two_copies);
+    Candidates candidates;
+    for (int i = 0; i < 8; ++i) candidates.push_back({{"s", numbered(skeleton, i)}});
+    const auto throwing = [](std::size_t, const Expected<MachineCode>&) { throw std::runtime_error("mine"); };
+    EXPECT_THROW((void)skeleton.assemble_many(candidates, {}, {.threads = 2}, throwing), std::runtime_error);
+}
+
+TEST(Many, KernelsOnTheEmulator) {
+    const Skeleton skeleton = skeleton_of(two_copies);
+    const Device device = *Device::open("emulator");
+    Candidates candidates;
+    for (int i = 0; i < 6; ++i) candidates.push_back({{i == 4 ? "t" : "s", numbered(skeleton, i)}});
+    for (const Route route : {Route::inlined, Route::call, Route::link}) {
+        const auto kernels =
+            skeleton.graft_many(candidates, device, {.routes = {.route = route}}, {.threads = 3});
+        for (std::size_t i = 0; i < kernels.size(); ++i) {
+            if (i == 4) {
+                EXPECT_EQ(kernels[i].error().code, Errc::site_unknown);
+                continue;
+            }
+            ASSERT_TRUE(kernels[i]) << describe(kernels[i].error());
+            const auto alone = skeleton.graft(candidates[i], device);
+            std::vector<std::vector<std::byte>> outputs;
+            for (const Kernel& kernel : {*kernels[i], *alone}) {
+                const Buffer out = *device.upload(std::vector<std::uint32_t>(32 * 12, 0));
+                const auto done = kernel.launch({{1, 1, 1}, {32, 1, 1}}, out);
+                ASSERT_TRUE(done) << describe(done.error());
+                outputs.push_back(*out.download<std::byte>());
+            }
+            EXPECT_EQ(outputs[0], outputs[1]);
+        }
+    }
+    const auto none = skeleton.graft_many(candidates, device, {.entry = "no"});
+    EXPECT_EQ(none[0].error().code, Errc::entry_unknown);
+}
+
+TEST(Many, SeveralCallersAtOnce) {
+    const Skeleton skeleton = skeleton_of(two_copies);
+    Candidates candidates;
+    for (int i = 0; i < 8; ++i) candidates.push_back({{"s", numbered(skeleton, i)}});
+    std::vector<std::thread> callers;
+    std::atomic<int> right = 0;
+    for (int t = 0; t < 3; ++t)
+        callers.emplace_back([&] {
+            for (const auto& result : skeleton.assemble_many(candidates, {.routes = {.route = Route::link}},
+                                                             {.threads = 2, .stubs_per_module = 3}))
+                right += result.has_value();
+        });
+    for (std::thread& caller : callers) caller.join();
+    EXPECT_EQ(right, 24);
+}
+
+}  // namespace
+}  // namespace ptxgraft
