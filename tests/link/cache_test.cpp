@@ -50,6 +50,15 @@ TEST(Cache, PtxIsKeptAsMachineCodeIs) {
     EXPECT_EQ(made, 1);
 }
 
+TEST(Cache, WhatIsSharedAlreadyIsNotCopied) {
+    const auto cache = *Cache::open();
+    const auto made = std::make_shared<const Cubin>(cubin_of(1));
+    for (int i = 0; i < 2; ++i)
+        EXPECT_EQ(*link::find_or_make(cache, key_of(1),
+                                      [&]() -> Expected<std::shared_ptr<const Cubin>> { return made; }),
+                  made);
+}
+
 TEST(Cache, CopiesOfAHandleAreOneCacheAndOthersAreNot) {
     const auto cache = *Cache::open();
     const Cache copy = cache;
