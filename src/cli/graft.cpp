@@ -21,20 +21,19 @@ struct GraftVerbFlags {
 };
 
 // The default one, one of the library's own by its name, or the ptxas that stands at a path.
-const Assembler* find_assembler(const std::string& text, std::shared_ptr<const Assembler>& installed) {
-    if (text.empty()) return &default_assembler();
+std::shared_ptr<const Assembler> find_assembler(const std::string& text) {
+    const auto forever = [](const Assembler* own) { return std::shared_ptr<const Assembler>(std::shared_ptr<void>(), own); };
+    if (text.empty()) return forever(&default_assembler());
     for (const Assembler* const own : {nvptxcompiler(), nvjitlink()})
-        if (own != nullptr && own->name() == text) return own;
-    installed = take(ptxas(text));
-    return installed.get();
+        if (own != nullptr && own->name() == text) return forever(own);
+    return take(ptxas(text));
 }
 
 std::string assembled(const std::string& ptx, const GraftVerbFlags& flags, const std::string& ptx_name) {
     AssembleOptions options;
     options.target = flags.cuda.target;
     options.allow_performance_loss = flags.allow_performance_loss;
-    std::shared_ptr<const Assembler> installed;
-    const Assembler* const assembler = find_assembler(flags.assembler, installed);
+    const auto assembler = with_cache(find_assembler(flags.assembler), flags.cuda.cache);
     const Cubin cubin = take(assembler->assemble(ptx, options), ptx, ptx_name);
     fmt::print(stderr, "{}: assembled by {}\n", display_name(flags.output), cubin.assembler);
     return {reinterpret_cast<const char*>(cubin.image.data()), cubin.image.size()};
