@@ -29,8 +29,8 @@ struct CudaOptions {
         "skeleton.cu";            ///< the name in diagnostics; `#include "…"` searches its folder first
     std::string cache_dir = {};   ///< a folder that keeps PTX between runs; empty: none
     bool toolkit_headers = true;  ///< add the toolkit's include folder when one is found
-    /// Looks up PTX and errors, instead of a cache of `cache_dir` alone (cache.hpp). It is only used during the
-    /// call.
+    /// Looks up PTX and errors, instead of a cache of `cache_dir` alone (cache.hpp). It is only used during
+    /// the call.
     const Cache* cache = nullptr;
 };
 
@@ -40,10 +40,10 @@ struct Ptx {
     bool from_cache = false;
 };
 
-/// Compiles CUDA C++ (C++20 unless an option says otherwise) to PTX in process. A cache is keyed by source, the
-/// text of every header that it may include, options and the versions of NVRTC and of ptxgraft; cache.hpp says
-/// how it keeps entries, and why its folder is shared only among those who trust each other. What includes a
-/// macro's value, uses `__TIME__` or precompiled headers is compiled anew every time. Errors:
+/// Compiles CUDA C++ (C++20 unless an option says otherwise) to PTX in process. A cache is keyed by source,
+/// the text of every header that it may include, options and the versions of NVRTC and of ptxgraft; cache.hpp
+/// says how it keeps entries, and why its folder is shared only among those who trust each other. What
+/// includes a macro's value, uses `__TIME__` or precompiled headers is compiled anew every time. Errors:
 /// Errc::cuda_compile_failed with NVRTC's log as detail and, when the first error is in `source`, its place;
 /// Errc::target_unknown; Errc::argument_invalid for a zero byte in the source; Errc::compiler_not_usable when
 /// NVRTC itself fails.
@@ -107,9 +107,8 @@ class PTXGRAFT_API Assembler {
     /// Errors: Errc::assemble_failed with the place of the first error in `ptx` and the whole log as detail;
     /// Errc::performance_loss; Errc::module_refused when this assembler would silently change the module,
     /// with the span of the instruction; Errc::target_unknown; Errc::out_of_memory and
-    /// Errc::assembler_not_usable, which are not the module's fault; of ptxas() also Errc::assembler_ended, and
-    /// Errc::file_not_writable of its temporary folder.
-    /// `ptx` need not be zero-terminated.
+    /// Errc::assembler_not_usable, which are not the module's fault; of ptxas() also Errc::assembler_ended,
+    /// and Errc::file_not_writable of its temporary folder. `ptx` need not be zero-terminated.
     [[nodiscard]] virtual Expected<Cubin> assemble(std::string_view ptx,
                                                    const AssembleOptions& options = {}) const = 0;
 };

@@ -22,7 +22,9 @@ struct GraftVerbFlags {
 
 // The default one, one of the library's own by its name, or the ptxas that stands at a path.
 std::shared_ptr<const Assembler> find_assembler(const std::string& text) {
-    const auto forever = [](const Assembler* own) { return std::shared_ptr<const Assembler>(std::shared_ptr<void>(), own); };
+    const auto forever = [](const Assembler* own) {
+        return std::shared_ptr<const Assembler>(std::shared_ptr<void>(), own);
+    };
     if (text.empty()) return forever(&default_assembler());
     for (const Assembler* const own : {nvptxcompiler(), nvjitlink()})
         if (own != nullptr && own->name() == text) return forever(own);

@@ -1,8 +1,8 @@
 #pragma once
 /// @file archive.hpp
 /// Values as bytes, for entries and for keys: every field of a struct in its order, texts and lists behind
-/// their sizes. The structs are taken apart by structured bindings, so that a new field does not compile until
-/// it is in the list here.
+/// their sizes. The structs are taken apart by structured bindings, so that a new field does not compile
+/// until it is in the list here.
 
 #include <concepts>
 #include <cstddef>
@@ -85,10 +85,8 @@ class Writer {
         if (value) put(*value);
     }
     template <class T>
-        requires std::is_class_v<T>
-    void put(const T& value) {
-        visit(*this, value);
-    }
+    requires std::is_class_v<T>
+    void put(const T& value) { visit(*this, value); }
 
     std::string& bytes_;
 };
@@ -146,10 +144,8 @@ class Reader {
         value = std::move(made);
     }
     template <class T>
-        requires std::is_class_v<T>
-    void get(T& value) {
-        visit(*this, value);
-    }
+    requires std::is_class_v<T>
+    void get(T& value) { visit(*this, value); }
 
     std::string_view bytes_;
     bool is_cut_ = false;
