@@ -57,15 +57,6 @@ Expected<Cubin> link_stubs(const Cubin& skeleton, std::span<const LinkedName> na
     return fail(Errc::performance_loss, cubin.log);
 }
 
-std::string Linking::how(const AssembleOptions& options, const Assembler& assembler) {
-    std::string text = std::string(assembler.name()) + '\n' + assembler.version() + '\n' + options.target +
-                       '\n' + std::to_string(options.optimisation) + '\n' +
-                       std::to_string(options.max_registers) + '\n' + (options.line_info ? '1' : '0') +
-                       (options.allow_performance_loss ? '1' : '0');
-    for (const std::string& option : options.options) (text += '\n') += option;
-    return text;
-}
-
 Linking::Part Linking::find(const std::string& name, const std::string& how) const {
     const std::lock_guard lock(mutex_);
     const auto found = parts_.find(name + '\n' + how);

@@ -93,3 +93,4 @@ class RoutePlan {
 };
 
 }  // namespace ptxgraft::kernel
+
