@@ -1,8 +1,8 @@
 #pragma once
 /// @file ptxgraft.hpp
 /// Everything of the C++ API. One header per stage: error, target, syntax, isa, site, stub, stack, set,
-/// expression, evaluate, link, cache, launch, emulator (its observer, its coverage, tolerances of sums), device,
-/// tensor_map, route, kernel.
+/// expression, evaluate, link, worker, cache, launch, emulator (its observer, its coverage, tolerances of
+/// sums), device, tensor_map, route, kernel.
 
 #include "ptxgraft/cache.hpp"
 #include "ptxgraft/device.hpp"
@@ -27,3 +27,4 @@
 #include "ptxgraft/target.hpp"
 #include "ptxgraft/tensor_map.hpp"
 #include "ptxgraft/tolerance.hpp"
+#include "ptxgraft/worker.hpp"

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/try.hpp"
+#include "link/checked.hpp"
 
 namespace ptxgraft::kernel {
 namespace {
@@ -53,8 +54,7 @@ Expected<Cubin> link_stubs(const Cubin& skeleton, std::span<const LinkedName> na
     Cubin cubin = TRY(link_cubins(images, target));
     add_spills(cubin, skeleton);
     for (const auto& module : modules) add_spills(cubin, *module);
-    if (cubin.losses.empty() || options.allow_performance_loss) return cubin;
-    return fail(Errc::performance_loss, cubin.log);
+    return link::checked(std::move(cubin), options);
 }
 
 Linking::Part Linking::find(const std::string& name, const std::string& how) const {

@@ -31,7 +31,7 @@ struct LinkedName {
                                              std::span<const LinkedName> names);
 
 /// Links a skeleton with modules of stubs. Registers, stack and spills are in the result as after whole
-/// assembly. Errors are those of link_cubins; Errc::performance_loss unless it is allowed.
+/// assembly. Errors are those of link_cubins and of assemblers.
 [[nodiscard]] Expected<Cubin> link_stubs(const Cubin& skeleton, std::span<const LinkedName> names,
                                          std::span<const std::shared_ptr<const Cubin>> modules,
                                          const std::string& target, const AssembleOptions& options);

@@ -35,6 +35,7 @@ tl::unexpected<Error> explained(Error error, const std::shared_ptr<const SourceT
 
 AssembleOptions for_linking(AssembleOptions options) {
     options.relocatable = true;
+    options.limits = {};  // of what is linked
     return options;
 }
 
@@ -53,6 +54,8 @@ MachineCodeMaker::MachineCodeMaker(const Skeleton::Data& skeleton, const GraftOp
     how.add(assembler_.name());
     how.add(assembler_.version());
     how_ = how.key().hex();
+    link::add_options(how, options_);
+    options_key_ = how.key();
     costs_ = skeleton.linking.costs(how_);
 }
 
@@ -91,7 +94,7 @@ link::Key MachineCodeMaker::key_of(const Candidate& candidate) const {
     key.add("machine code 1");
     key.add(skeleton_.key());
     key.add(candidate.key());
-    key.add(how_);
+    key.add(options_key_);
     return key.key();
 }
 
@@ -189,16 +192,13 @@ bool MachineCodeMaker::is_assembled(const RoutePlan::Linked& stub) const {
     return skeleton_.linking.find(stub.name, how_) != nullptr;
 }
 
-// Milliseconds of a stub's module and of a link. Once before, because the linker's first link takes long.
+// Of a stub's module and of a link: once before, because the linker's first link takes long.
 Expected<Preparation> MachineCodeMaker::measured(const Candidate& candidate, Preparation preparation) const {
     const RoutePlan::Filled& one = candidate.filled.front();
     GraftTimes times;
     TRY(linked(candidate, times));
-    Stopwatch watch;
-    TRY(assemble_stubs({{candidate.plan->linked(*one.site, *one.stub)}}));
-    preparation.stub = watch.lap();
-    TRY(linked(candidate, times));
-    preparation.link = watch.lap();
+    preparation.stub = TRY(module_of(candidate.plan->linked(*one.site, *one.stub)))->assemble_ms;
+    preparation.link = TRY(linked(candidate, times))->assemble_ms;
     skeleton_.linking.set_costs(how_, {preparation.whole, preparation.stub + preparation.link});
     return preparation;
 }
@@ -219,9 +219,9 @@ std::vector<Graft> MachineCodeMaker::linkable_defaults() const {
 // Every site that `auto` may link is, with its default stub.
 Expected<Preparation> MachineCodeMaker::prepare() const {
     Preparation preparation;
-    Stopwatch watch;
-    TRY(assembled(std::make_shared<const SourceText>(SourceText{"skeleton.ptx", skeleton_.ptx}), options_));
-    preparation.whole = watch.lap();
+    const Part whole_cubin = TRY(assembled(
+        std::make_shared<const SourceText>(SourceText{"skeleton.ptx", skeleton_.ptx}), options_));
+    preparation.whole = whole_cubin->assemble_ms;
     if (!skeleton_.plan()) return tl::unexpected(skeleton_.plan().error());
     preparation.not_linkable = skeleton_.plan()->link_obstacle();
     if (!preparation.not_linkable.empty()) return preparation;
@@ -231,9 +231,7 @@ Expected<Preparation> MachineCodeMaker::prepare() const {
         return preparation;
     }
     const auto candidate = TRY(plan_candidate(skeleton_, grafts, {.route = Route::link}));
-    watch.lap();
-    TRY(skeleton_for(candidate));
-    preparation.skeleton = watch.lap();
+    preparation.skeleton = TRY(skeleton_for(candidate))->assemble_ms;
     return measured(candidate, preparation);
 }
 
