@@ -26,11 +26,13 @@ namespace ptxgraft {
 /// The architecture with all that it has: sm_90a of 90, sm_80 of 80.
 [[nodiscard]] Architecture whole_architecture(std::uint32_t sm);
 
-/// What a device of an architecture lets one block and one cluster have (CUDA C++ Programming Guide,
-/// technical specifications per compute capability).
+/// What a device of an architecture lets one block, one cluster and one multiprocessor have (CUDA C++
+/// Programming Guide, technical specifications per compute capability).
 struct ArchitectureLimits {
-    std::uint32_t shared_bytes_per_block;  ///< static and dynamic
-    std::uint32_t blocks_per_cluster;      ///< 1: no clusters; above 8 they are not portable
+    std::uint32_t shared_bytes_per_block;           ///< static and dynamic
+    std::uint32_t reserved_shared_bytes_per_block;  ///< beside them, by CUDA: from sm_80 on
+    std::uint32_t blocks_per_cluster;               ///< 1: no clusters; above 8 they are not portable
+    std::uint32_t threads_per_multiprocessor, blocks_per_multiprocessor;
 };
 /// Of one that there is not: those of the one before.
 [[nodiscard]] ArchitectureLimits architecture_limits(std::uint32_t sm);
