@@ -1,10 +1,11 @@
 #pragma once
 /// @file ptxgraft.hpp
 /// Everything of the C++ API. One header per stage: error, target, syntax, isa, site, stub, stack, set,
-/// expression, evaluate, link, launch, emulator (its observer, its coverage, tolerances of sums), device,
+/// expression, evaluate, link, launch, emulator (its observer, its coverage, tolerances of sums), device, graph,
 /// tensor_map, route, kernel.
 
 #include "ptxgraft/device.hpp"
+#include "ptxgraft/device_properties.hpp"
 #include "ptxgraft/emulator.hpp"
 #include "ptxgraft/emulator_checks.hpp"
 #include "ptxgraft/emulator_coverage.hpp"
@@ -13,6 +14,7 @@
 #include "ptxgraft/error.hpp"
 #include "ptxgraft/evaluate.hpp"
 #include "ptxgraft/expression.hpp"
+#include "ptxgraft/graph.hpp"
 #include "ptxgraft/isa.hpp"
 #include "ptxgraft/kernel.hpp"
 #include "ptxgraft/launch.hpp"
