@@ -116,6 +116,8 @@ class PTXGRAFT_API Device {
     /// What each GPU is, in the order of their numbers; none of them is opened, no context is made. Empty where
     /// there is no GPU. Errors: Errc::driver_missing, Errc::driver_failed.
     [[nodiscard]] static Expected<std::vector<DeviceProperties>> list_cuda(const DeviceOptions& options = {});
+    /// What the emulator can be: one for each of its architectures.
+    [[nodiscard]] static std::vector<DeviceProperties> list_emulated();
 
     [[nodiscard]] DeviceKind kind() const;
     [[nodiscard]] std::string name() const;            ///< "NVIDIA H200", "emulator"

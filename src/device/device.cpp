@@ -11,6 +11,7 @@
 
 #include "base/host_memory.hpp"
 #include "device/backend.hpp"
+#include "device/emulated_entry.hpp"
 #include "tensor/tensor_map.hpp"
 
 namespace ptxgraft {
@@ -97,6 +98,13 @@ Expected<Device> Device::borrow(std::uint64_t context, const DeviceOptions& opti
 
 Expected<std::vector<DeviceProperties>> Device::list_cuda(const DeviceOptions& options) {
     return or_out_of_memory([&] { return device::list_cuda(options.driver); });
+}
+
+std::vector<DeviceProperties> Device::list_emulated() {
+    std::vector<DeviceProperties> all;
+    for (const std::uint32_t sm : emulated_numbers())
+        all.push_back(device::emulated_properties(whole_architecture(sm), EmulatorOptions().memory_bytes));
+    return all;
 }
 
 std::uint32_t Device::cuda_count(const DeviceOptions& options) {

@@ -118,6 +118,13 @@ ArchitectureLimits architecture_limits(std::uint32_t sm) {
 
 bool is_emulated(std::uint32_t sm) { return sm >= first_emulated && find(sm) != nullptr; }
 
+std::vector<std::uint32_t> emulated_numbers() {
+    std::vector<std::uint32_t> numbers;
+    for (const Row& row : rows)
+        if (row.sm >= first_emulated) numbers.push_back(row.sm);
+    return numbers;
+}
+
 std::string emulated_architectures() { return names_from(first_emulated); }
 
 }  // namespace ptxgraft

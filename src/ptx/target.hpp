@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "ptxgraft/target.hpp"
 
@@ -39,6 +40,7 @@ struct ArchitectureLimits {
 
 /// The emulator can be a device of this architecture: of every one from sm_75 on.
 [[nodiscard]] bool is_emulated(std::uint32_t sm);
-[[nodiscard]] std::string emulated_architectures();  ///< "sm_75, sm_80, …"
+[[nodiscard]] std::vector<std::uint32_t> emulated_numbers();  ///< 75, 80 …
+[[nodiscard]] std::string emulated_architectures();           ///< "sm_75, sm_80, …"
 
 }  // namespace ptxgraft
