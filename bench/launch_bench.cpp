@@ -1,5 +1,5 @@
-// The host's time of a launch with a driver whose calls do nothing: what is left is ours. BM_Launch/bare is the
-// driver's call alone; the others are to be at most 200 ns above it.
+// The host's time of a launch with a driver whose calls do nothing: what is left is ours. BM_Launch/bare is
+// the driver's call alone; the others are to be at most 200 ns above it.
 
 #include "launch_bodies.hpp"
 

@@ -1,5 +1,5 @@
-// The host's time of a launch on a GPU: the driver's call alone, and ours with the context current by a guard, by
-// somebody else, and not at all; and of a graph with that one launch.
+// The host's time of a launch on a GPU: the driver's call alone, and ours with the context current by a
+// guard, by somebody else, and not at all; and of a graph with that one launch.
 
 #include "../launch_bodies.hpp"
 

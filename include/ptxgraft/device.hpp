@@ -85,9 +85,9 @@ class PTXGRAFT_API Argument {
 /// A shared handle: copies are the same device.
 ///
 /// A launch on the emulator ends by itself: where neither it nor the device's options say another limit, with
-/// usual_instruction_budget or usual_time_limit_ms of launch.hpp, as an error. LaunchLimits::stop lets another
-/// thread end it. What it costs instruction by instruction is told by an EmulatorProfile (DeviceOptions'
-/// emulator.observer).
+/// usual_instruction_budget or usual_time_limit_ms of launch.hpp, as an error. LaunchLimits::stop lets
+/// another thread end it. What it costs instruction by instruction is told by an EmulatorProfile
+/// (DeviceOptions' emulator.observer).
 ///
 /// Threads: any number may use one device at once, through one handle or many. On the emulator launches and
 /// copies take turns, first come, first served; all else (allocating, loading, destroying, taking output,
@@ -100,21 +100,21 @@ class PTXGRAFT_API Device {
     /// EmulatorOptions::sm, and then with all that it has: sm_90a); "emulator:fast", "emulator:sm_80:fast":
     /// without the checks that EmulatorOptions::fast leaves out; "emulator:checks=-races",
     /// "emulator:sm_80:checks=unwritten,async": with those that parse_checks() reads there. A GPU's primary
-    /// context is used, so that buffers can be shared with the CUDA runtime; no call changes which context is
-    /// current in the calling thread. Errors: Errc::device_unknown, Errc::driver_missing,
+    /// context is used, so that buffers can be shared with the CUDA runtime; no call but make_current changes
+    /// which context is current in the calling thread. Errors: Errc::device_unknown, Errc::driver_missing,
     /// Errc::driver_failed.
     [[nodiscard]] static Expected<Device> open(std::string_view name = "auto",
                                                const DeviceOptions& options = {});
     /// An emulator with other options: the same as open("emulator", {.emulator = options}).
     [[nodiscard]] static Expected<Device> emulator(const EmulatorOptions& options);
     /// The GPU of a context that somebody else made, as a device that works in it and never destroys it:
-    /// `context` is a CUcontext, as a number, which lives longer than the device. Errors: Errc::driver_missing,
-    /// Errc::driver_failed.
+    /// `context` is a CUcontext, as a number, which lives longer than the device. Errors:
+    /// Errc::driver_missing, Errc::driver_failed.
     [[nodiscard]] static Expected<Device> borrow(std::uint64_t context, const DeviceOptions& options = {});
     /// Number of GPUs; 0 when there is no driver, or when it does not start.
     [[nodiscard]] static std::uint32_t cuda_count(const DeviceOptions& options = {});
-    /// What each GPU is, in the order of their numbers; none of them is opened, no context is made. Empty where
-    /// there is no GPU. Errors: Errc::driver_missing, Errc::driver_failed.
+    /// What each GPU is, in the order of their numbers; none of them is opened, no context is made. Empty
+    /// where there is no GPU. Errors: Errc::driver_missing, Errc::driver_failed.
     [[nodiscard]] static Expected<std::vector<DeviceProperties>> list_cuda(const DeviceOptions& options = {});
     /// What the emulator can be: one for each of its architectures.
     [[nodiscard]] static std::vector<DeviceProperties> list_emulated();
@@ -126,21 +126,22 @@ class PTXGRAFT_API Device {
 
     [[nodiscard]] Expected<DeviceProperties> properties() const;
     /// What the calls on this device's context have reported so far, those of other handles and threads too.
-    /// It asks the driver nothing, so it may be called at any time; that a kernel failed which is still on its
-    /// way is known after synchronize(). The emulator is always well.
+    /// It asks the driver nothing, so it may be called at any time; that a kernel failed which is still on
+    /// its way is known after synchronize(). The emulator is always well.
     [[nodiscard]] DeviceHealth health() const;
     /// Its CUcontext, as a number, for others who work in it; of the emulator 0.
     [[nodiscard]] std::uint64_t context() const;
     /// Makes its context current in this thread as long as the guard lives: a launch is then one call of the
-    /// driver, where it takes two when the context happens to be current (one asks for it), and four when not.
+    /// driver, where it takes two when the context happens to be current (one asks for it), and four when
+    /// not.
     [[nodiscard]] Expected<CurrentDevice> make_current() const;
 
-    /// While the guard lives, no other thread puts a module on this GPU or takes one away, whichever Device of
-    /// this process it does it by: load, Function::other, Graph::instantiate wait for it (first come, first
-    /// served), and modules whose last handle goes are unloaded when it ends. cuModuleLoad may wait for what
-    /// the GPU does, and the GPU for it: that would be in the times. It waits for loads that are under way, and
-    /// for timings of other threads. The thread itself may load all the same, and may have guards within
-    /// guards. It must not wait for a thread that loads: neither would go on.
+    /// While the guard lives, no other thread puts a module on this GPU or takes one away, whichever Device
+    /// of this process it does it by: load, Function::other, Graph::instantiate wait for it (first come,
+    /// first served), and modules whose last handle goes are unloaded when it ends. cuModuleLoad may wait for
+    /// what the GPU does, and the GPU for it: that would be in the times. It waits for loads that are under
+    /// way, and for timings of other threads. The thread itself may load all the same, and may have guards
+    /// within guards. It must not wait for a thread that loads: neither would go on.
     [[nodiscard]] TimingGuard timing() const;
     /// Modules that are loaded on this GPU by this process's devices and not unloaded yet. On the emulator,
     /// where a module is memory like any other: 0.
@@ -231,9 +232,9 @@ class PTXGRAFT_API CurrentDevice {
     std::uint64_t before_;  // what the guard around this one made current
 };
 
-/// Device memory. Move-only; freed with its handle, unless it is borrowed or a module's variable. A buffer of zero bytes
-/// is a buffer: its address is 0, copies of zero bytes succeed. Copies are synchronous, and come after
-/// everything that was launched on the device before.
+/// Device memory. Move-only; freed with its handle, unless it is borrowed or a module's variable. A buffer of
+/// zero bytes is a buffer: its address is 0, copies of zero bytes succeed. Copies are synchronous, and come
+/// after everything that was launched on the device before.
 ///
 /// Threads: any number may copy to and from one buffer at once; only to move or destroy it, one thread must
 /// have it alone. It may be destroyed while launches run: on the emulator its memory then goes when they are
@@ -329,8 +330,8 @@ class PTXGRAFT_API Event {
     bool recorded_ = false;
 };
 
-/// A loaded entry, ready to launch. A shared handle: copies are the same function. Its module is unloaded with
-/// the last of its functions and variables (Device::loaded_modules, Device::timing).
+/// A loaded entry, ready to launch. A shared handle: copies are the same function. Its module is unloaded
+/// with the last of its functions and variables (Device::loaded_modules, Device::timing).
 ///
 /// Threads: any number may launch one function at once; its last handle may go on any thread, whatever else
 /// runs on the device.
@@ -342,9 +343,9 @@ class PTXGRAFT_API Function {
     /// Errc::device_differs (a buffer or the stream), Errc::launch_failed; on the emulator those of
     /// Emulator::launch, with the PTX as their source, and those of LaunchLimits. A kernel that fails on a
     /// GPU is reported by a later call (synchronize, a copy) as Errc::launch_failed, and takes the context
-    /// with it: every call after that fails too (Device::health). It allocates nothing and takes no lock; what
-    /// a launch needs once of the driver (more than 48 KB of shared memory, clusters of more than 8 blocks)
-    /// is asked for once.
+    /// with it: every call after that fails too (Device::health). It allocates nothing and takes no lock;
+    /// what a launch needs once of the driver (more than 48 KB of shared memory, clusters of more than 8
+    /// blocks) is asked for once.
     [[nodiscard]] Expected<void> launch(const LaunchConfig& config, std::span<const Argument> arguments,
                                         const Stream* stream = nullptr) const;
     /// As launch on the default stream, and waits: what the launch did. On a GPU, which counts nothing, 0.
@@ -361,8 +362,8 @@ class PTXGRAFT_API Function {
     /// Clusters of a launch that the whole device runs at once. Errors: those of a launch's shape;
     /// Errc::launch_shape_invalid too for a launch without a cluster. (cuOccupancyMaxActiveClusters)
     [[nodiscard]] Expected<std::uint32_t> active_clusters(const LaunchConfig& config) const;
-    /// How much of a multiprocessor's memory should be shared memory, in percent of the most there can be, the
-    /// rest being its cache; -1: as the driver likes. A hint, for all handles of the entry. Errors:
+    /// How much of a multiprocessor's memory should be shared memory, in percent of the most there can be,
+    /// the rest being its cache; -1: as the driver likes. A hint, for all handles of the entry. Errors:
     /// Errc::argument_invalid. (CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT)
     [[nodiscard]] Expected<void> prefer_shared_memory(std::int32_t percent) const;
 
@@ -389,11 +390,11 @@ class PTXGRAFT_API Function {
 };
 
 /// The GPU driver's own assembler (its JIT): the one assembler that a machine with a driver always has, and
-/// that knows the GPU in it. As nvjitlink() it assembles as relocatable, so it refuses modules with setmaxnreg
-/// or wgmma. `target` may be empty: the device's. What it takes of the options: target, optimisation,
-/// max_registers, line_info; Errc::assembler_not_usable for `relocatable` and for options of ptxas. Its
-/// version() is the driver's. Keeps the device alive. Errors: Errc::assembler_not_usable for the emulator.
-/// (cuLinkCreate)
+/// that knows the GPU in it. As nvjitlink() it assembles as relocatable, so it refuses modules with
+/// setmaxnreg or wgmma. `target` may be empty: the device's. What it takes of the options: target,
+/// optimisation, max_registers, line_info; Errc::assembler_not_usable for `relocatable` and for options of
+/// ptxas. Its version() is the driver's. Keeps the device alive. Errors: Errc::assembler_not_usable for the
+/// emulator. (cuLinkCreate)
 [[nodiscard]] PTXGRAFT_API Expected<std::shared_ptr<const Assembler>> driver_jit(const Device& device);
 
 template <class T> Expected<Buffer> Device::upload(std::span<const T> data) const {

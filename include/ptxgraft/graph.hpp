@@ -34,9 +34,9 @@ class PTXGRAFT_API Graph {
     ~Graph();
 
     /// Adds a launch at the end, with the checks of Function::launch, and gives its number, from 0. The
-    /// arguments are copied. Errors: those of Function::launch before the kernel begins; Errc::device_differs;
-    /// Errc::graph_change_not_possible for a graph that was instantiated; Errc::argument_invalid for a
-    /// programmatic launch, which is of streams; Errc::driver_too_old.
+    /// arguments are copied. Errors: those of Function::launch before the kernel begins;
+    /// Errc::device_differs; Errc::graph_change_not_possible for a graph that was instantiated;
+    /// Errc::argument_invalid for a programmatic launch, which is of streams; Errc::driver_too_old.
     [[nodiscard]] Expected<std::size_t> add(const Function& function, const LaunchConfig& config,
                                             std::span<const Argument> arguments);
 

@@ -65,8 +65,8 @@ struct LaunchConfig {
     /// All blocks run at the same time, as grid-wide barriers need.
     bool cooperative = false;
     /// Programmatic dependent launch: the kernel may begin before the one in front of it in the stream has
-    /// ended, and waits for it where it says griddepcontrol.wait. It changes the time alone; the emulator runs
-    /// one after the other.
+    /// ended, and waits for it where it says griddepcontrol.wait. It changes the time alone; the emulator
+    /// runs one after the other.
     bool programmatic = false;
     /// Instead of the stream's: lower numbers come first (Device::stream_priorities). A hint, of a GPU alone.
     std::optional<std::int32_t> priority = {};

@@ -1,8 +1,8 @@
 #pragma once
 /// @file ptxgraft.hpp
 /// Everything of the C++ API. One header per stage: error, target, syntax, isa, site, stub, stack, set,
-/// expression, evaluate, link, launch, emulator (its observer, its coverage, tolerances of sums), device, graph,
-/// tensor_map, route, kernel.
+/// expression, evaluate, link, launch, emulator (its observer, its coverage, tolerances of sums), device,
+/// graph, tensor_map, route, kernel.
 
 #include "ptxgraft/device.hpp"
 #include "ptxgraft/device_properties.hpp"

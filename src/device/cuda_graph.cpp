@@ -54,12 +54,15 @@ class CudaGraph final : public LoadedGraph {
         driver::GraphNode node = nullptr;
         const driver::GraphNode* before = nodes_.empty() ? nullptr : &nodes_.back();
         TRY(context_->checked("cuGraphAddKernelNode", [&](const Driver& driver) {
-            return driver.cuGraphAddKernelNode_v2(&node, graph_, before, nodes_.size() < 1 ? 0 : 1,
-                                                  &parameters);
+            return driver.cuGraphAddKernelNode_v2(&node, graph_, before, nodes_.empty() ? 0 : 1, &parameters);
         }));
+        if (auto done = set_attributes(node, launch); !done) {
+            context_->run([&](const Driver& driver) { return driver.cuGraphDestroyNode(node); });
+            return done;
+        }
         nodes_.push_back(node);
         fixed_.push_back({launch.cluster, launch.config.cooperative, launch.config.priority});
-        return set_attributes(node, launch);
+        return {};
     }
 
     [[nodiscard]] Expected<void> change(std::size_t number, const LoadedEntry& entry,
@@ -82,6 +85,7 @@ class CudaGraph final : public LoadedGraph {
         const bool has_priorities =
             std::ranges::any_of(fixed_, [](const FixedAttributes& f) { return f.priority.has_value(); });
         TRY(context_->checked("cuGraphInstantiate", [&](const Driver& driver) {
+            if (exec_ != nullptr) return Result::success;  // only the upload failed
             return driver.cuGraphInstantiateWithFlags(&exec_, graph_,
                                                       has_priorities ? driver::use_node_priority : 0);
         }));

@@ -231,6 +231,7 @@ constexpr unsigned default_flags = 0, stream_non_blocking = 1;
     X(cuGraphDestroy, (Graph graph))                                                                       \
     X(cuGraphAddKernelNode_v2, (GraphNode * node, Graph graph, const GraphNode* dependencies,              \
                                 std::size_t count, const KernelNodeParameters* parameters))                \
+    X(cuGraphDestroyNode, (GraphNode node))                                                                \
     X(cuGraphKernelNodeSetParams_v2, (GraphNode node, const KernelNodeParameters* parameters))             \
     X(cuGraphKernelNodeSetAttribute,                                                                       \
       (GraphNode node, LaunchAttributeId attribute, const LaunchAttributeValue* value))                    \
@@ -253,8 +254,8 @@ constexpr unsigned default_flags = 0, stream_non_blocking = 1;
        int interleave, int swizzle, int l2_promotion, int fill))
 
 /// With this result a context is lost ("sticky"): every later call in it fails (CUDA Driver API, CUresult:
-/// "the process must be terminated and relaunched"). CUDA_ERROR_UNKNOWN counts: it is what a GPU that fell off
-/// its bus gives.
+/// "the process must be terminated and relaunched"). CUDA_ERROR_UNKNOWN counts: it is what a GPU that fell
+/// off its bus gives.
 [[nodiscard]] bool loses_context(Result result);
 
 /// The functions of one driver library. Once opened it stays open: a driver does not survive being closed.

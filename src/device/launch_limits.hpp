@@ -6,8 +6,8 @@
 
 namespace ptxgraft::device {
 
-/// The limits to launch with: where neither the launch nor the device's options have a budget or a time limit,
-/// those of the library.
+/// The limits to launch with: where neither the launch nor the device's options have a budget or a time
+/// limit, those of the library.
 [[nodiscard]] inline LaunchLimits launch_limits(const LaunchLimits& launch, const EmulatorOptions& options) {
     LaunchLimits limits = launch;
     const bool has_any = launch.instruction_budget != 0 || launch.time_limit_ms != 0 ||

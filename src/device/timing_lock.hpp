@@ -54,7 +54,8 @@ class TimingLock {
         TimingLock* lock_;
     };
 
-    /// Does `work` as a load if that need not wait for anybody. Within this thread's own timing it is not done.
+    /// Does `work` as a load if that need not wait for anybody. Within this thread's own timing it is not
+    /// done.
     template <class Work> bool try_load(Work&& work) {
         if (is_timed_here()) return false;
         if (!gate_.lock_unless([] { return true; }, std::chrono::milliseconds(0))) return false;

@@ -129,7 +129,7 @@ TEST_F(FakeGpu, GraphsCheckTheirLaunches) {
     EXPECT_EQ(graph.launch(&foreign).error().code, Errc::device_differs);
     EXPECT_OK(graph.instantiate());
     EXPECT_OK(graph.instantiate());
-    EXPECT_EQ(fake().executable_graphs, 1 + 0);
+    EXPECT_EQ(fake().executable_graphs, 1);
     EXPECT_EQ(graph.add(first, {}, one).error().code, Errc::graph_change_not_possible);
     EXPECT_EQ(Device::open("cuda", driver("_old"))->create_graph().error().code, Errc::driver_too_old);
     for (const char* call : {"cuGraphLaunch", "cuGraphExecKernelNodeSetParams_v2"}) {
@@ -142,6 +142,26 @@ TEST_F(FakeGpu, GraphsCheckTheirLaunches) {
         auto next = device().create_graph();
         EXPECT_FALSE(next && next->add(first, {.cooperative = true}, one) && next->launch()) << call;
     }
+}
+
+// A launch that cannot be added is not in the graph; one that could not be uploaded is tried again.
+TEST_F(FakeGpu, AGraphIsWholeWhenACallFails) {
+    const Function first = device().load(entries, "first", &elf).value(),
+                   second = first.other("second").value();
+    fake().argument_sizes = {4};
+    Graph graph = device().create_graph().value();
+    const Argument one[] = {1u};
+    ASSERT_OK(graph.add(first, {}, one));
+    break_call("cuGraphKernelNodeSetAttribute", 1);
+    EXPECT_FALSE(graph.add(first, {.cooperative = true}, one));
+    ASSERT_OK(graph.add(second, {}, one));
+    EXPECT_EQ(graph.size(), 2u);
+    break_call("cuGraphUpload", 2);
+    EXPECT_EQ(graph.launch().error().code, Errc::out_of_device_memory);
+    fake().failing_call.clear();
+    EXPECT_OK(graph.launch());
+    EXPECT_EQ(fake().executable_graphs, 1);
+    EXPECT_THAT(launched(), ElementsAre("first", "second"));
 }
 
 // On the emulator the same launches happen in the same order, one after the other.

@@ -1,4 +1,5 @@
-// Modules come and go when nobody measures: the lock between loads and timings, and when modules are unloaded.
+// Modules come and go when nobody measures: the lock between loads and timings, and when modules are
+// unloaded.
 #include <gmock/gmock.h>
 
 #include <atomic>

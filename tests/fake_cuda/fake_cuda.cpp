@@ -76,8 +76,8 @@ template <class Handle> Handle new_handle() {
     return reinterpret_cast<Handle>(++last * 16);
 }
 
-// Which launch the driver would make of this; what it does to memory comes when it runs. (Some variants of the
-// library have no launches.)
+// Which launch the driver would make of this; what it does to memory comes when it runs. (Some variants of
+// the library have no launches.)
 [[maybe_unused]] FakeLaunch launch_of(Function function, std::array<unsigned, 3> grid,
                                       std::array<unsigned, 3> block, unsigned shared_bytes, Stream stream,
                                       void** parameters) {
@@ -552,6 +552,13 @@ FAKE Result cuGraphAddKernelNode_v2(GraphNode* node, Graph graph, const GraphNod
         return invalid_value;
     launches.push_back(launch_of(*parameters));
     *node = reinterpret_cast<GraphNode>(launches.size());
+    return call.result;
+}
+FAKE Result cuGraphDestroyNode(GraphNode node) {
+    const Call call("cuGraphDestroyNode");
+    auto& launches = state.graph_launches[last_graph];
+    if (number(node) != launches.size()) return invalid_value;  // the last of the chain
+    launches.pop_back();
     return call.result;
 }
 FAKE Result cuGraphKernelNodeSetParams_v2(GraphNode node, const KernelNodeParameters* parameters) {

@@ -1,8 +1,8 @@
 #pragma once
-/// A CUDA driver of host memory, for tests of what ptxgraft does with a driver. It has two GPUs, records every
-/// call, keeps every launch, and fails as it is told: any call, once or for ever, at once or never coming
-/// back. Kernels do not run; a launch of `fill` writes its third argument's byte to the buffer of its first, as
-/// far as the second says, so that data can be seen to flow. Time is what the test says.
+/// A CUDA driver of host memory, for tests of what ptxgraft does with a driver. It has two GPUs, records
+/// every call, keeps every launch, and fails as it is told: any call, once or for ever, at once or never
+/// coming back. Kernels do not run; a launch of `fill` writes its third argument's byte to the buffer of its
+/// first, as far as the second says, so that data can be seen to flow. Time is what the test says.
 
 #include <array>
 #include <cstddef>
@@ -47,7 +47,8 @@ struct FakeCuda {
     int device_count = 2;
     int major = 9, minor = 0;
     int version = 13000;
-    /// Device attributes by their number, as an H200 has them; those that are not here the driver does not know.
+    /// Device attributes by their number, as an H200 has them; those that are not here the driver does not
+    /// know.
     std::map<int, int> attributes{
         {1, 1024},     {8, 48 * 1024},   {10, 32},       {12, 65536},     {13, 1980000},    {16, 132},
         {36, 3201000}, {37, 6144},       {38, 60 << 20}, {39, 2048},      {81, 228 * 1024}, {82, 65536},
