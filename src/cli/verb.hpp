@@ -52,5 +52,6 @@ void add_dump(CLI::App& app);
 void add_verify(CLI::App& app);
 void add_isa(CLI::App& app);
 void add_run(CLI::App& app);
+void add_devices(CLI::App& app);
 
 }  // namespace ptxgraft::cli

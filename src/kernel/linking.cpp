@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "base/try.hpp"
-#include "link/checked.hpp"
+#include "link/assembler.hpp"
 
 namespace ptxgraft::kernel {
 namespace {

@@ -9,7 +9,6 @@
 
 #include "base/try.hpp"
 #include "link/assembler_log.hpp"
-#include "link/checked.hpp"
 #include "link/cubin.hpp"
 #include "link/module_text.hpp"
 #include "ptxgraft/target.hpp"

@@ -34,6 +34,10 @@ struct Assembly {
 [[nodiscard]] Expected<Cubin> finish(Cubin cubin, const AssembleOptions& options, const Assembler& by,
                                      const Assembly& assembly);
 
+/// The cubin, unless it lost performance or is over a limit: Errc::performance_loss unless that is allowed,
+/// Errc::assemble_limit_exceeded.
+[[nodiscard]] Expected<Cubin> checked(Cubin cubin, const AssembleOptions& options);
+
 /// Errc::assemble_limit_exceeded for the first function that uses more than it may.
 [[nodiscard]] Expected<void> check_limits(std::span<const FunctionUsage> functions,
                                           const AssembleLimits& limits);

@@ -52,8 +52,8 @@ auto fields(Is<Cubin> auto& cubin) {
 }
 auto fields(Is<Span> auto& span) { return std::tie(span.begin, span.end); }
 auto fields(Is<Error> auto& error) {
-    auto& [code, span, index, detail, source] = error;
-    static_cast<void>(source);
+    auto& [code, span, index, detail, source, context_lost] = error;
+    static_cast<void>(source), static_cast<void>(context_lost);  // which no assembler gives
     return std::tie(code, span, index, detail);
 }
 

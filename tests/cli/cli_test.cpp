@@ -19,7 +19,7 @@ using testing::StartsWith;
 
 TEST_F(Cli, HelpAndVersionSucceed) {
     for (const char* verb :
-         {"compile", "sites", "stub", "set", "graft", "roundtrip", "verify", "isa", "run"}) {
+         {"compile", "sites", "stub", "set", "graft", "roundtrip", "verify", "isa", "run", "devices"}) {
         EXPECT_THAT(ptxgraft({"--help"}).out, HasSubstr(verb));
         const Result help = ptxgraft({verb, "--help"});
         EXPECT_EQ(help.status, 0) << verb;

@@ -51,8 +51,8 @@ template <class Archive, Is<SourceText> T> void visit(Archive& archive, T& sourc
     archive(name, text);
 }
 template <class Archive, Is<Error> T> void visit(Archive& archive, T& error) {
-    auto& [code, span, index, detail, source] = error;
-    archive(code, span, index, detail, source);
+    auto& [code, span, index, detail, source, context_lost] = error;
+    archive(code, span, index, detail, source, context_lost);
 }
 template <class Archive, Is<AssembleLimits> T> void visit(Archive& archive, T& limits) {
     auto& [registers, spills, stack, code] = limits;
