@@ -6,11 +6,13 @@ The files are README.md and CONTRIBUTING.md, and each README.md of a folder besi
 `$ build/COMMAND`, the others are what that prints, and it ends with that status. Links that are no addresses must lead to a file.
 """
 
+import os
 import pathlib
 import re
 import shlex
 import subprocess
 import sys
+import tempfile
 
 source, build = map(pathlib.Path, sys.argv[1:])
 CLAIM = re.compile(r"<!-- (file|output|part of|shell): (.+?) -->\n```\w*\n(.*?)```", re.DOTALL)
@@ -43,6 +45,8 @@ def faults(file, text, claims):
     yield from (f"no file: {link}" for link in LINK.findall(CODE.sub("", text)) if not (file.parent / link).exists())
 
 
+caches = tempfile.TemporaryDirectory()
+os.environ["XDG_CACHE_HOME"] = caches.name  # what is shown is made now, and nothing is left in the user's home
 files = [source / "README.md", source / "CONTRIBUTING.md"]
 files += [readme for pattern in ("*/README.md", "src/*/README.md", "tests/*/README.md") for readme in sorted(source.glob(pattern))]
 texts = {file: file.read_text() for file in files}

@@ -35,7 +35,7 @@ std::string assembled(const std::string& ptx, const GraftVerbFlags& flags, const
     AssembleOptions options;
     options.target = flags.cuda.target;
     options.allow_performance_loss = flags.allow_performance_loss;
-    const auto assembler = take(find_assembler(flags.assembler));
+    const auto assembler = with_cache(take(find_assembler(flags.assembler)), flags.cuda.cache);
     const Cubin cubin = take(assembler->assemble(ptx, options), ptx, ptx_name);
     const std::string output = display_name(flags.output);
     fmt::print(stderr, "{}: assembled by {}\n{}", output, cubin.assembler, usage_lines(output, cubin));

@@ -48,6 +48,7 @@ void set_up(CLI::App& app) {
     add_isa(app);
     add_run(app);
     add_devices(app);
+    add_cache(app);
 }
 
 int run(int argc, char** argv) {

@@ -173,9 +173,13 @@ Error explained(const Error& error, const std::string& ptx) {
 
 // The kernel of the first launch.
 Kernel graft_kernel(const LaunchPlan& plan, const Device& device, const Input& input,
-                    const std::vector<NamedStub>& stubs, const StubFlags& flags) {
-    auto kernel = input.skeleton.graft(
-        as_grafts(stubs), device, {.entry = plan.launches.front().entry, .routes = route_options(flags)});
+                    const std::vector<NamedStub>& stubs, const RunFlags& flags) {
+    const std::optional<Cache> cache = open_cache(flags.cuda.cache);
+    const auto assembler = cache ? cached(default_assembler(), *cache) : nullptr;
+    auto kernel = input.skeleton.graft(as_grafts(stubs), device,
+                                       {.entry = plan.launches.front().entry,
+                                        .routes = route_options(flags.stubs),
+                                        .assembler = assembler.get()});
     if (kernel) return std::move(*kernel);
     const auto& source = kernel.error().source;
     fail_in_ptx(kernel.error(), source ? source->text : input.skeleton.ptx(), input, stubs.size());
@@ -268,7 +272,7 @@ void run(const RunFlags& flags) {
     device = device_for(flags, std::move(device), input, observation.observer());
 
     plan_arguments(plan, std::move(arguments));
-    const Kernel kernel = graft_kernel(plan, device, input, stubs, flags.stubs);
+    const Kernel kernel = graft_kernel(plan, device, input, stubs, flags);
     print_routes(flags.stubs, kernel.routes());
     const std::string& ptx = kernel.ptx();
     const std::vector<Function> functions = load_entries(plan, kernel, input, stubs.size());

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 #include <utility>
 
 #include "ptxgraft/target.hpp"
@@ -37,7 +38,6 @@ CudaOptions options_of(const CudaFlags& flags, const std::string& path, const st
     options.include_dirs.push_back(folder_of(path));  // where nvcc looks for `#include "…"`
     options.defines = flags.defines;
     options.options = flags.options;
-    options.cache_dir = flags.cache_dir;
     options.file_name = path == "-" ? "stdin.cu" : path;
     return options;
 }
@@ -70,12 +70,15 @@ void add_cuda_flags(CLI::App& verb, CudaFlags& flags) {
     one_at_a_time("-D,--define", flags.defines, "Macro NAME or NAME=VALUE (CUDA files; repeatable)");
     one_at_a_time("--option", flags.options,
                   "Further NVRTC option, such as --option=--use_fast_math (repeatable)");
-    verb.add_option("--cache", flags.cache_dir, "Folder that keeps compiled PTX between runs (CUDA files)");
+    add_cache_flags(verb, flags.cache);
 }
 
 std::string compile_cuda_text(const std::string& path, std::string_view source, const CudaFlags& flags,
                               const std::string& default_target) {
-    Ptx ptx = take(compile_cuda(source, options_of(flags, path, default_target)), source, display_name(path));
+    const std::optional<Cache> cache = open_cache(flags.cache);
+    CudaOptions options = options_of(flags, path, default_target);
+    options.cache = cache ? &*cache : nullptr;
+    Ptx ptx = take(compile_cuda(source, options), source, display_name(path));
     if (!ptx.log.empty()) fmt::print(stderr, "{}{}", ptx.log, ptx.log.back() == '\n' ? "" : "\n");
     return std::move(ptx.text);
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cache_flags.hpp"
 #include "ptxgraft/kernel.hpp"
 
 namespace CLI {
@@ -13,11 +14,11 @@ class App;
 
 namespace ptxgraft::cli {
 
-/// How CUDA files are compiled: --target, -I, -D, --option, --cache.
+/// How CUDA files are compiled: --target, -I, -D, --option, and where results are kept: --cache, --no-cache.
 struct CudaFlags {
     std::string target;  ///< empty: not said
     std::vector<std::string> include_dirs, defines, options;
-    std::string cache_dir;
+    CacheFlags cache;
 };
 void add_cuda_flags(CLI::App& verb, CudaFlags& flags);
 /// --target NAME, of an architecture that there is.

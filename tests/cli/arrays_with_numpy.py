@@ -30,6 +30,7 @@ def copy(before):
 
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
+    os.environ["XDG_CACHE_HOME"] = folder
     with open("nothing.ptx", "w") as file:
         file.write(nothing)
     random = np.random.default_rng(1)

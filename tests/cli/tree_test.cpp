@@ -17,6 +17,7 @@ class CliTree : public testing::Test {
   protected:
     CliTree() : folder_(fs::path(testing::TempDir()) / ("cli_tree_" + std::to_string(getpid()))) {
         fs::create_directories(folder_);
+        setenv("XDG_CACHE_HOME", folder_.c_str(), 1);
         fs::current_path(folder_);
     }
     ~CliTree() override {

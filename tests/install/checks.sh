@@ -2,8 +2,8 @@
 
 fail() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
 
-# clean COMMAND…: runs it with nothing in the environment that could lead it to another CUDA.
-clean() { env -i PATH=/usr/bin:/bin HOME=/nowhere "$@"; }
+# clean COMMAND…: runs it with nothing in the environment that could lead it to another CUDA, and without a cache.
+clean() { env -i PATH=/usr/bin:/bin "$@"; }
 
 # check_stands_alone PREFIX FOLDER…: the program finds every library without the loader's cache, CUDA's in the prefix itself, and neither
 # program nor library looks for any below the folders.

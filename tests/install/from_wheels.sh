@@ -28,9 +28,9 @@ clean() {
         unshare -m bash -c 'empty=$1; shift
             for toolkit in /usr/local/cuda*; do [[ ! -d $toolkit ]] || mount --bind "$empty" "$(realpath "$toolkit")"; done
             mount --bind /dev/null /etc/ld.so.cache
-            exec env -i PATH=/usr/bin:/bin HOME=/nowhere "$@"' hidden "$work/empty" "$@"
+            exec env -i PATH=/usr/bin:/bin "$@"' hidden "$work/empty" "$@"
     else
-        env -i PATH=/usr/bin:/bin HOME=/nowhere "$@"
+        env -i PATH=/usr/bin:/bin "$@"
     fi
 }
 

@@ -273,15 +273,25 @@ TEST(PtxasProgram, OutcomesThatAreNoCubinAreErrors) {
     const auto silent = *ptxas(program(folder, "echo 'nothing made'"));
     const auto none = silent->assemble(module_with(""));
     ASSERT_FALSE(none);
-    EXPECT_EQ(none.error().code, Errc::assemble_failed);
+    EXPECT_EQ(none.error().code, Errc::assembler_ended);
     EXPECT_THAT(detail(none.error()), HasSubstr("nothing made"));
+    // What ptxas leaves on a full disk, with success.
+    const auto cut = (*ptxas(program(folder, "printf '\\177ELF' > module.cubin")))->assemble(module_with(""));
+    ASSERT_FALSE(cut);
+    EXPECT_EQ(cut.error().code, Errc::file_not_writable);
+    EXPECT_THAT(detail(cut.error()), HasSubstr("wrote 4 bytes of a cubin"));
+    const auto full = (*ptxas(program(folder, "echo 'ptxas fatal   : Memory allocation failure'; exit 255")))
+                          ->assemble(module_with(""));
+    ASSERT_FALSE(full);
+    EXPECT_EQ(full.error().code, Errc::out_of_memory);
     const auto loud = *ptxas(program(folder, "head -c 40000000 /dev/zero; exit 3"));
     EXPECT_FALSE(loud->assemble(module_with("")));
     for (const char* dir : {"/no/such/folder", "/proc"}) {
         const auto assembler = *ptxas(program(folder, ""), {.temporary_dir = dir});
         const auto cubin = assembler->assemble(module_with(""));
         ASSERT_FALSE(cubin);
-        EXPECT_THAT(detail(cubin.error()), StartsWith("cannot write to " + std::string(dir)));
+        EXPECT_EQ(cubin.error().code, Errc::file_not_writable);
+        EXPECT_THAT(detail(cubin.error()), StartsWith(dir));
     }
 }
 

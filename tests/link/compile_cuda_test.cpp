@@ -10,6 +10,7 @@
 #include <iterator>
 #include <thread>
 
+#include "ptxgraft/cache.hpp"
 #include "ptxgraft/link.hpp"
 #include "support/files.hpp"
 #include "support/link_examples.hpp"
@@ -142,6 +143,19 @@ TEST(CompileCuda, ZeroBytesAreErrorsNotEnds) {
 
 // --- the disk cache
 
+// The entries of a cache's folder.
+std::vector<fs::path> entries_of(const TemporaryFolder& cache) {
+    std::vector<fs::path> entries;
+    for (const auto& file : fs::directory_iterator(cache.path))
+        if (file.path().extension() == ".ptxgraft") entries.push_back(file.path());
+    return entries;
+}
+fs::path entry_of(const TemporaryFolder& cache) {
+    const std::vector<fs::path> entries = entries_of(cache);
+    EXPECT_EQ(entries.size(), 1u);
+    return entries.empty() ? "" : entries[0];
+}
+
 TEST(CompileCache, SecondCompilationIsAHitWithTheSameResult) {
     const TemporaryFolder folder;
     const CudaOptions options{.cache_dir = (folder.path / "made" / "on demand").string()};
@@ -246,7 +260,7 @@ TEST(CompileCache, DamagedEntriesAreMissesAndAreRepaired) {
     const CudaOptions options{.cache_dir = cache.str()};
     const auto good = compile_cuda(sum_cu, options);
     ASSERT_TRUE(good);
-    const fs::path entry = fs::directory_iterator(cache.path)->path();
+    const fs::path entry = entry_of(cache);
     const std::string bytes = read_file(entry);
     for (const std::size_t cut : {std::size_t(0), std::size_t(10), bytes.size() / 2, bytes.size() - 1}) {
         write_file(entry, bytes.substr(0, cut));
@@ -280,7 +294,7 @@ TEST(CompileCache, NoFileIsReachedThroughALink) {
     const CudaOptions options{.cache_dir = cache.str()};
     const auto good = compile_cuda(sum_cu, options);
     ASSERT_TRUE(good);
-    const fs::path entry = fs::directory_iterator(cache.path)->path(), precious = outside.path / "precious";
+    const fs::path entry = entry_of(cache), precious = outside.path / "precious";
     const std::string bytes = read_file(entry);
     EXPECT_EQ(fs::status(entry).permissions() & fs::perms::owner_write, fs::perms::owner_write);
     // A link in the place of the entry, to a file that holds one: it is not read, and replaced without
@@ -310,15 +324,39 @@ TEST(CompileCache, WhatIsNoFileIsAMiss) {
     const TemporaryFolder cache;
     const CudaOptions options{.cache_dir = cache.str()};
     ASSERT_TRUE(compile_cuda(sum_cu, options));
-    const fs::path entry = fs::directory_iterator(cache.path)->path();
+    const fs::path entry = entry_of(cache);
     fs::remove(entry);
     ASSERT_EQ(::mkfifo(entry.c_str(), 0600), 0);  // reading it would wait for ever
     EXPECT_FALSE(compile_cuda(sum_cu, options)->from_cache);
     fs::remove(entry);
     fs::create_directory(entry);
     EXPECT_FALSE(compile_cuda(sum_cu, options)->from_cache);
-    EXPECT_EQ(std::distance(fs::directory_iterator(cache.path), fs::directory_iterator()),
-              1);  // nothing is left over
+    EXPECT_TRUE(compile_cuda(sum_cu, options)->from_cache);
+    entry_of(cache);  // nothing is left over
+}
+
+TEST(CompileCache, ErrorsAreKeptWithTheirPlace) {
+    const auto cache = *Cache::open();
+    const std::string_view source = "__global__ void k(int* p) { *p = missing; }";
+    for (int i = 0; i < 2; ++i) {
+        const auto ptx = compile_cuda(source, {.cache = &cache});
+        ASSERT_FALSE(ptx);
+        EXPECT_EQ(ptx.error().code, Errc::cuda_compile_failed);
+        EXPECT_EQ(at(source, ptx.error().span), "missing");
+        EXPECT_THAT(detail(ptx.error()), HasSubstr("\"missing\" is undefined"));
+    }
+    EXPECT_EQ(cache.counters().misses, 1u);
+    EXPECT_EQ(cache.counters().memory_hits, 1u);
+}
+
+TEST(CompileCache, ACacheComesBeforeAFolder) {
+    const TemporaryFolder folder;
+    const auto cache = *Cache::open();
+    const CudaOptions options{.cache_dir = folder.str(), .cache = &cache};
+    EXPECT_FALSE(compile_cuda(sum_cu, options)->from_cache);
+    EXPECT_TRUE(compile_cuda(sum_cu, options)->from_cache);
+    EXPECT_EQ(cache.counters().memory_hits, 1u);
+    EXPECT_TRUE(fs::is_empty(folder.path));
 }
 
 TEST(CompileCache, ThreadsShareIt) {
@@ -337,8 +375,9 @@ TEST(CompileCache, ThreadsShareIt) {
         std::jthread one([&] { right[0] = work(); }), two([&] { right[1] = work(); });
     }
     EXPECT_TRUE(right[0] && right[1]);
-    // One entry, and no temporary file left behind.
-    EXPECT_EQ(std::distance(fs::directory_iterator(cache.path), fs::directory_iterator()), 1);
+    // One entry and the ledger, and no temporary file left behind.
+    EXPECT_EQ(entries_of(cache).size(), 1u);
+    EXPECT_EQ(std::distance(fs::directory_iterator(cache.path), fs::directory_iterator()), 2);
 }
 
 }  // namespace

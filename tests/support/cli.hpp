@@ -11,6 +11,7 @@
 #include <array>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <string>
@@ -103,6 +104,8 @@ class Cli : public testing::Test {
         std::string folder = testing::TempDir() + "ptxgraft-cli-XXXXXX";
         ASSERT_NE(mkdtemp(folder.data()), nullptr);
         folder_ = folder;
+        cache_ = folder + "-cache";  // beside it: some tests look at all that is in the folder
+        setenv("XDG_CACHE_HOME", cache_.c_str(), 1);
         fs::current_path(folder_);
         fs::copy(golden / "affine.ptx", "affine.ptx");
         write_file("x.npy", floats({1, -2, 3, -4}));
@@ -110,8 +113,9 @@ class Cli : public testing::Test {
     void TearDown() override {
         fs::current_path("/");
         fs::remove_all(folder_);
+        fs::remove_all(cache_);
     }
-    fs::path folder_;
+    fs::path folder_, cache_;
 };
 
 }  // namespace ptxgraft::test

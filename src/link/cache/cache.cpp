@@ -161,13 +161,18 @@ CacheData& data_of(const Cache& cache) { return *cache.data_; }
 
 namespace {
 
-template <class T>
-Expected<std::shared_ptr<const T>> find_or_make_as(const Cache& cache, const Key& key,
-                                                   const std::function<Expected<T>()>& make, CacheLevel* from) {
+template <class T> std::shared_ptr<const T> shared(T made) {
+    return std::make_shared<const T>(std::move(made));
+}
+template <class T> std::shared_ptr<const T> shared(std::shared_ptr<const T> made) { return made; }
+
+template <class T, class Make>
+Expected<std::shared_ptr<const T>> find_or_make_as(const Cache& cache, const Key& key, const Make& make,
+                                                   CacheLevel* from) {
     const auto make_outcome = [&]() -> Outcome {
-        Expected<T> made = make();
+        auto made = make();
         if (!made) return std::move(made.error());
-        return std::make_shared<const T>(std::move(*made));
+        return shared(std::move(*made));
     };
     CacheLevel level = CacheLevel::none;
     Outcome outcome = data_of(cache).find_or_make(key, make_outcome, level);
@@ -186,6 +191,12 @@ Expected<std::shared_ptr<const T>> find_or_make_as(const Cache& cache, const Key
 Expected<std::shared_ptr<const Cubin>> find_or_make(const Cache& cache, const Key& key,
                                                     const std::function<Expected<Cubin>()>& make,
                                                     CacheLevel* from) {
+    return find_or_make_as<Cubin>(cache, key, make, from);
+}
+
+Expected<std::shared_ptr<const Cubin>> find_or_make(
+    const Cache& cache, const Key& key,
+    const std::function<Expected<std::shared_ptr<const Cubin>>()>& make, CacheLevel* from) {
     return find_or_make_as<Cubin>(cache, key, make, from);
 }
 

@@ -27,8 +27,11 @@ static_assert(std::has_unique_object_representations_v<LedgerRecord>);
 
 std::string path_in(const std::string& folder) { return folder + "/ptxgraft.ledger"; }
 
+std::string_view bytes_of(const LedgerRecord& record) {
+    return {reinterpret_cast<const char*>(&record), sizeof record};
+}
 Key sum_of(const LedgerRecord& record) {
-    return hash({reinterpret_cast<const char*>(&record), offsetof(LedgerRecord, sum)});
+    return hash(bytes_of(record).substr(0, offsetof(LedgerRecord, sum)));
 }
 
 bool read_record(const OpenFile& file, LedgerRecord& record) {
@@ -84,7 +87,9 @@ void Ledger::write() {
     std::memcpy(record.magic, magic, sizeof magic);
     record.sum = sum_of(record);
     // What is not written whole has a wrong checksum: then the files are counted.
-    is_known = ::pwrite(file_.number(), &record, sizeof record, 0) == sizeof record;
+    char bytes[sizeof record];
+    std::memcpy(bytes, &record, sizeof record);
+    is_known = ::pwrite(file_.number(), bytes, sizeof bytes, 0) == sizeof bytes;
 }
 
 std::optional<LedgerRecord> read_ledger(const std::string& folder) {
