@@ -55,26 +55,6 @@ constexpr std::string_view empty_kernel =
     ".version 7.0\n.target sm_75\n.address_size 64\n"
     ".visible .entry empty(.param .u64 a, .param .u32 n) { ret; }\n";
 
-// The host's time of one launch, queue never full.
-void BM_LaunchOverhead(benchmark::State& state) {
-    with_gpu(state, [&](const Device& device) {
-        const Function function = value(device.load(empty_kernel, "empty"));
-        const Buffer buffer = value(device.allocate(4));
-        const std::uint32_t n = 1;
-        const std::array<Argument, 2> arguments{buffer, n};
-        done(function.launch({}, arguments));
-        for (auto _ : state) {
-            done(function.launch({}, arguments));
-            if (state.iterations() % 256 == 0) {
-                state.PauseTiming();
-                done(device.synchronize());
-                state.ResumeTiming();
-            }
-        }
-    });
-}
-BENCHMARK(BM_LaunchOverhead)->Unit(benchmark::kMicrosecond);
-
 // Launch and wait.
 void BM_LaunchAndSynchronize(benchmark::State& state) {
     with_gpu(state, [&](const Device& device) {

@@ -2,7 +2,8 @@
 /// @file device.hpp
 /// Where kernels run: a CUDA GPU through the driver (opened with dlopen; its absence is no error), or the
 /// emulator. Device, Buffer, Stream, Event, Function are move-only or shared handles; each keeps what it
-/// depends on alive.
+/// depends on alive. What somebody else owns (a context, a stream, memory of PyTorch's) is borrowed: used,
+/// and never destroyed.
 
 #include <array>
 #include <cstddef>
@@ -15,6 +16,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "ptxgraft/device_properties.hpp"
 #include "ptxgraft/emulator.hpp"
 #include "ptxgraft/error.hpp"
 #include "ptxgraft/launch.hpp"
@@ -23,8 +25,6 @@
 
 namespace ptxgraft {
 
-enum class DeviceKind : std::uint8_t { cuda, emulator };
-
 /// How devices are found.
 struct DeviceOptions {
     std::string driver = "libcuda.so.1";  ///< the driver's library: a name for the dynamic loader, or a path
@@ -32,11 +32,26 @@ struct DeviceOptions {
     EmulatorOptions emulator = {};
 };
 
+/// How a stream is made.
+struct StreamOptions {
+    /// Lower numbers come first; 0 is usual. A GPU takes the nearest one of Device::stream_priorities().
+    std::int32_t priority = 0;
+    /// It does not wait for launches without a stream and copies of buffers, nor they for it.
+    bool non_blocking = false;
+};
+/// The numbers of priorities that make a difference: the most urgent is the lowest.
+struct StreamPriorities {
+    std::int32_t least = 0, greatest = 0;
+};
+
 class Device;
 class Buffer;
 class Stream;
 class Event;
 class Function;
+class Graph;  // graph.hpp
+class TimingGuard;
+class CurrentDevice;
 namespace device {
 class Loader;  // internal
 }
@@ -69,6 +84,11 @@ class PTXGRAFT_API Argument {
 
 /// A shared handle: copies are the same device.
 ///
+/// A launch on the emulator ends by itself: where neither it nor the device's options say another limit, with
+/// usual_instruction_budget or usual_time_limit_ms of launch.hpp, as an error. LaunchLimits::stop lets
+/// another thread end it. What it costs instruction by instruction is told by an EmulatorProfile
+/// (DeviceOptions' emulator.observer).
+///
 /// Threads: any number may use one device at once, through one handle or many. On the emulator launches and
 /// copies take turns, first come, first served; all else (allocating, loading, destroying, taking output,
 /// events) does not wait for them. What runs out of the host's memory is Errc::out_of_memory, and the device
@@ -80,22 +100,58 @@ class PTXGRAFT_API Device {
     /// EmulatorOptions::sm, and then with all that it has: sm_90a); "emulator:fast", "emulator:sm_80:fast":
     /// without the checks that EmulatorOptions::fast leaves out; "emulator:checks=-races",
     /// "emulator:sm_80:checks=unwritten,async": with those that parse_checks() reads there. A GPU's primary
-    /// context is used, so that buffers can be shared with the CUDA runtime; no call changes which context is
-    /// current in the calling thread. Errors: Errc::device_unknown, Errc::driver_missing,
+    /// context is used, so that buffers can be shared with the CUDA runtime; no call but make_current changes
+    /// which context is current in the calling thread. Errors: Errc::device_unknown, Errc::driver_missing,
     /// Errc::driver_failed.
     [[nodiscard]] static Expected<Device> open(std::string_view name = "auto",
                                                const DeviceOptions& options = {});
     /// An emulator with other options: the same as open("emulator", {.emulator = options}).
     [[nodiscard]] static Expected<Device> emulator(const EmulatorOptions& options);
+    /// The GPU of a context that somebody else made, as a device that works in it and never destroys it:
+    /// `context` is a CUcontext, as a number, which lives longer than the device. Errors:
+    /// Errc::driver_missing, Errc::driver_failed.
+    [[nodiscard]] static Expected<Device> borrow(std::uint64_t context, const DeviceOptions& options = {});
     /// Number of GPUs; 0 when there is no driver, or when it does not start.
     [[nodiscard]] static std::uint32_t cuda_count(const DeviceOptions& options = {});
+    /// What each GPU is, in the order of their numbers; none of them is opened, no context is made. Empty
+    /// where there is no GPU. Errors: Errc::driver_missing, Errc::driver_failed.
+    [[nodiscard]] static Expected<std::vector<DeviceProperties>> list_cuda(const DeviceOptions& options = {});
+    /// What the emulator can be: one for each of its architectures.
+    [[nodiscard]] static std::vector<DeviceProperties> list_emulated();
 
     [[nodiscard]] DeviceKind kind() const;
     [[nodiscard]] std::string name() const;            ///< "NVIDIA H200", "emulator"
     [[nodiscard]] std::string target() const;          ///< "sm_90a": what skeletons for it are compiled for
     [[nodiscard]] std::string driver_version() const;  ///< "13.0"; of the emulator: ptxgraft's version
 
+    [[nodiscard]] Expected<DeviceProperties> properties() const;
+    /// What the calls on this device's context have reported so far, those of other handles and threads too.
+    /// It asks the driver nothing, so it may be called at any time; that a kernel failed which is still on
+    /// its way is known after synchronize(). The emulator is always well.
+    [[nodiscard]] DeviceHealth health() const;
+    /// Its CUcontext, as a number, for others who work in it; of the emulator 0.
+    [[nodiscard]] std::uint64_t context() const;
+    /// Makes its context current in this thread as long as the guard lives: a launch is then one call of the
+    /// driver, where it takes two when the context happens to be current (one asks for it), and four when
+    /// not.
+    [[nodiscard]] Expected<CurrentDevice> make_current() const;
+
+    /// While the guard lives, no other thread puts a module on this GPU or takes one away, whichever Device
+    /// of this process it does it by: load, Function::other, Graph::instantiate wait for it (first come,
+    /// first served), and modules whose last handle goes are unloaded when it ends. cuModuleLoad may wait for
+    /// what the GPU does, and the GPU for it: that would be in the times. It waits for loads that are under
+    /// way, and for timings of other threads. The thread itself may load all the same, and may have guards
+    /// within guards. It must not wait for a thread that loads: neither would go on.
+    [[nodiscard]] TimingGuard timing() const;
+    /// Modules that are loaded on this GPU by this process's devices and not unloaded yet. On the emulator,
+    /// where a module is memory like any other: 0.
+    [[nodiscard]] std::size_t loaded_modules() const;
+
     [[nodiscard]] Expected<Buffer> allocate(std::size_t bytes) const;
+    /// A buffer over memory that somebody else owns and frees, at a device address: it is checked for its
+    /// bounds as any buffer, and never freed by it. Errors: Errc::argument_invalid for a range that begins at
+    /// 0 or ends beyond the last address.
+    [[nodiscard]] Expected<Buffer> borrow_buffer(std::uint64_t address, std::size_t bytes) const;
     /// A buffer with a copy of host data.
     template <class T> [[nodiscard]] Expected<Buffer> upload(std::span<const T> data) const;
     template <class T> [[nodiscard]] Expected<Buffer> upload(const std::vector<T>& data) const;
@@ -104,9 +160,24 @@ class PTXGRAFT_API Device {
     /// with the rule that is broken and what would be right; Errc::driver_too_old, Errc::driver_failed.
     [[nodiscard]] Expected<TensorMap> encode_tensor_map(const TensorMapOptions& options) const;
 
-    [[nodiscard]] Expected<Stream> create_stream() const;
+    [[nodiscard]] Expected<Stream> create_stream(const StreamOptions& options = {}) const;
+    /// A stream that somebody else made in this device's context and destroys later than this handle:
+    /// `stream` is a CUstream, as a number (PyTorch: torch.cuda.current_stream().cuda_stream). 0 is the
+    /// default stream, on the emulator the only one. Errors: Errc::device_differs for one of another context.
+    [[nodiscard]] Expected<Stream> borrow_stream(std::uint64_t stream) const;
+    [[nodiscard]] Expected<StreamPriorities> stream_priorities() const;
     [[nodiscard]] Expected<Event> create_event() const;
+    [[nodiscard]] Expected<Graph> create_graph() const;
     [[nodiscard]] Expected<void> synchronize() const;
+
+    /// How much of the L2 cache is kept for accesses that ask to persist (DeviceProperties::
+    /// persisting_l2_bytes at most; 0: nothing, as it begins). It is of the context, for all who work in it.
+    /// The emulator has no cache: nothing happens. (CU_LIMIT_PERSISTING_L2_CACHE_SIZE)
+    [[nodiscard]] Expected<void> set_persisting_l2(std::size_t bytes) const;
+    [[nodiscard]] Expected<std::size_t> persisting_l2() const;
+    /// Makes all lines that persist usual ones again, so that the next measurement begins as the first did.
+    [[nodiscard]] Expected<void> reset_persisting_l2() const;
+
     /// What kernels on the emulator have printed since the last call. A GPU's driver writes to standard
     /// output itself.
     [[nodiscard]] std::string take_output() const;
@@ -130,9 +201,40 @@ class PTXGRAFT_API Device {
     std::shared_ptr<Data> data_;
 };
 
-/// Device memory. Move-only; freed with its handle, unless it is a module's variable. A buffer of zero bytes
-/// is a buffer: its address is 0, copies of zero bytes succeed. Copies are synchronous, and come after
-/// everything that was launched on the device before.
+/// Keeps modules from coming and going while somebody measures: Device::timing(). Move-only, but it stays on
+/// its thread. Keeps the device alive.
+class PTXGRAFT_API TimingGuard {
+  public:
+    TimingGuard(TimingGuard&&) noexcept = default;
+    TimingGuard& operator=(TimingGuard&&) = delete;
+    ~TimingGuard();
+
+  private:
+    friend class Device;
+    explicit TimingGuard(std::shared_ptr<Device::Data> device);
+    std::shared_ptr<Device::Data> device_;
+};
+
+/// Keeps a device's context current in the thread that made it: Device::make_current(). Move-only, but it
+/// stays on its thread; guards end in the reverse of the order in which they began, and nothing else changes
+/// the current context in between (cudaSetDevice, cuCtxSetCurrent): launches would fail.
+class PTXGRAFT_API CurrentDevice {
+  public:
+    CurrentDevice(CurrentDevice&&) noexcept = default;
+    CurrentDevice& operator=(CurrentDevice&&) = delete;
+    ~CurrentDevice();
+
+  private:
+    friend class Device;
+    CurrentDevice(std::shared_ptr<Device::Data> device, std::uint64_t before)
+        : device_(std::move(device)), before_(before) {}
+    std::shared_ptr<Device::Data> device_;
+    std::uint64_t before_;  // what the guard around this one made current
+};
+
+/// Device memory. Move-only; freed with its handle, unless it is borrowed or a module's variable. A buffer of
+/// zero bytes is a buffer: its address is 0, copies of zero bytes succeed. Copies are synchronous, and come
+/// after everything that was launched on the device before.
 ///
 /// Threads: any number may copy to and from one buffer at once; only to move or destroy it, one thread must
 /// have it alone. It may be destroyed while launches run: on the emulator its memory then goes when they are
@@ -177,6 +279,7 @@ class PTXGRAFT_API Buffer {
     std::shared_ptr<const void> module_;  // of a module's variable: its memory is the module's
     std::uint64_t address_ = 0;
     std::size_t bytes_ = 0;
+    bool borrowed_ = false;
 };
 
 /// An order of launches. Launches on different streams may overlap; copies of buffers and launches without a
@@ -198,9 +301,11 @@ class PTXGRAFT_API Stream {
     friend class Event;
     friend class Function;
     void release() noexcept;
+    friend class Graph;
     Stream(std::shared_ptr<Device::Data> device, std::uint64_t handle);
     std::shared_ptr<Device::Data> device_;
     std::uint64_t handle_ = 0;
+    bool borrowed_ = false;
 };
 
 /// A point in a stream's time; on the emulator the host's clock. Errors: Errc::event_not_recorded,
@@ -225,7 +330,8 @@ class PTXGRAFT_API Event {
     bool recorded_ = false;
 };
 
-/// A loaded entry, ready to launch. A shared handle: copies are the same function.
+/// A loaded entry, ready to launch. A shared handle: copies are the same function. Its module is unloaded
+/// with the last of its functions and variables (Device::loaded_modules, Device::timing).
 ///
 /// Threads: any number may launch one function at once; its last handle may go on any thread, whatever else
 /// runs on the device.
@@ -237,9 +343,30 @@ class PTXGRAFT_API Function {
     /// Errc::device_differs (a buffer or the stream), Errc::launch_failed; on the emulator those of
     /// Emulator::launch, with the PTX as their source, and those of LaunchLimits. A kernel that fails on a
     /// GPU is reported by a later call (synchronize, a copy) as Errc::launch_failed, and takes the context
-    /// with it: every call after that fails too.
+    /// with it: every call after that fails too (Device::health). It allocates nothing and takes no lock;
+    /// what a launch needs once of the driver (more than 48 KB of shared memory, clusters of more than 8
+    /// blocks) is asked for once.
     [[nodiscard]] Expected<void> launch(const LaunchConfig& config, std::span<const Argument> arguments,
                                         const Stream* stream = nullptr) const;
+    /// As launch on the default stream, and waits: what the launch did. On a GPU, which counts nothing, 0.
+    /// What take_report() gives has it too.
+    [[nodiscard]] Expected<EmulatorStats> launch_counted(const LaunchConfig& config,
+                                                         std::span<const Argument> arguments) const;
+
+    [[nodiscard]] Expected<FunctionAttributes> attributes() const;
+    /// Blocks of so many threads and bytes of dynamic shared memory that a multiprocessor runs at once; 0: a
+    /// launch is not possible. The emulator, which counts no registers, gives what threads and shared memory
+    /// allow. (cuOccupancyMaxActiveBlocksPerMultiprocessor)
+    [[nodiscard]] Expected<std::uint32_t> blocks_per_multiprocessor(
+        std::uint32_t block_threads, std::uint32_t dynamic_shared_bytes = 0) const;
+    /// Clusters of a launch that the whole device runs at once. Errors: those of a launch's shape;
+    /// Errc::launch_shape_invalid too for a launch without a cluster. (cuOccupancyMaxActiveClusters)
+    [[nodiscard]] Expected<std::uint32_t> active_clusters(const LaunchConfig& config) const;
+    /// How much of a multiprocessor's memory should be shared memory, in percent of the most there can be,
+    /// the rest being its cache; -1: as the driver likes. A hint, for all handles of the entry. Errors:
+    /// Errc::argument_invalid. (CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT)
+    [[nodiscard]] Expected<void> prefer_shared_memory(std::int32_t percent) const;
+
     /// Another entry of the same loaded module: the two share the module's variables, which two calls of
     /// Device::load do not. Errors: Errc::entry_unknown, Errc::entry_not_named.
     [[nodiscard]] Expected<Function> other(std::string_view entry) const;
@@ -257,9 +384,18 @@ class PTXGRAFT_API Function {
 
   private:
     friend class device::Loader;
+    friend class Graph;
     explicit Function(std::shared_ptr<const Data> data) : data_(std::move(data)) {}
     std::shared_ptr<const Data> data_;
 };
+
+/// The GPU driver's own assembler (its JIT): the one assembler that a machine with a driver always has, and
+/// that knows the GPU in it. As nvjitlink() it assembles as relocatable, so it refuses modules with
+/// setmaxnreg or wgmma. `target` may be empty: the device's. What it takes of the options: target,
+/// optimisation, max_registers, line_info; Errc::assembler_not_usable for `relocatable` and for options of
+/// ptxas. Its version() is the driver's. Keeps the device alive. Errors: Errc::assembler_not_usable for the
+/// emulator. (cuLinkCreate)
+[[nodiscard]] PTXGRAFT_API Expected<std::shared_ptr<const Assembler>> driver_jit(const Device& device);
 
 template <class T> Expected<Buffer> Device::upload(std::span<const T> data) const {
     auto buffer = allocate(data.size_bytes());

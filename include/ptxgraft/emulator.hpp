@@ -45,9 +45,11 @@ class Loader;  // internal
 }
 
 struct EmulatorOptions {
-    /// of each launch that has none of its own (LaunchLimits); 0: no limit
+    /// Of each launch that has none of its own (LaunchLimits); 0: no limit, but of a Device that of
+    /// launch.hpp's usual_instruction_budget and usual_time_limit_ms, where both are 0;
+    /// no_instruction_budget: none there either.
     std::uint64_t instruction_budget = 0;
-    std::uint32_t time_limit_ms = 0;  ///< the same, in milliseconds
+    std::uint32_t time_limit_ms = 0;  ///< the same, in milliseconds; no_time_limit
     std::uint32_t threads = 0;        ///< host threads; 0: one per core. Results do not depend on it
     std::uint64_t memory_bytes = std::uint64_t{16} << 30;  ///< of all allocations
     /// The architecture to be, whose limits and special registers hold: one from sm_75 on. Errors of another

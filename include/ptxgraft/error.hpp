@@ -54,6 +54,9 @@ struct Error {
     std::uint32_t index = 0;  ///< which of several inputs (program of a batch, argument of a launch), from 0
     std::shared_ptr<const std::string> detail = {};
     std::shared_ptr<const SourceText> source = {};  ///< when set, what `span` is in; `describe` prefers it
+    /// A GPU's context is lost with it ("sticky"): every later call on the device fails in this process, and
+    /// another process has to go on. Of any other error only the call failed. See Device::health().
+    bool context_lost = false;
 };
 
 template <class T> using Expected = tl::expected<T, Error>;

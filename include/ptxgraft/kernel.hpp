@@ -20,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ptxgraft/cache.hpp"
 #include "ptxgraft/device.hpp"
 #include "ptxgraft/error.hpp"
 #include "ptxgraft/link.hpp"
@@ -45,11 +46,12 @@ struct GraftTimes {
     double render = 0, assemble = 0, link = 0, load = 0;
 };
 
-/// Machine code of a skeleton with stubs, and how it was made.
+/// Machine code of a skeleton with stubs, and how it came about.
 struct MachineCode {
     std::shared_ptr<const Cubin> cubin = {};
     std::vector<RouteChoice> routes = {};  ///< one for each stub, in their order
     GraftTimes times = {};
+    CacheLevel from = CacheLevel::none;  ///< where it was kept
 };
 
 /// How Skeleton::assemble_many and graft_many work.
@@ -119,6 +121,10 @@ struct GraftOptions {
     RouteOptions routes = {};
     /// Who assembles for a GPU; null: default_assembler(). It is only used during the call.
     const Assembler* assembler = nullptr;
+    /// Keeps machine code, of candidates and of the parts that are linked, and errors of the assembler; null:
+    /// none is kept. A candidate is found by its skeleton, its stubs (their text, or their dataflow hash where
+    /// they have one), routes, options and assembler. It is only used during the call.
+    const Cache* cache = nullptr;
 };
 
 /// PTX with stubs in, and the route that each of them took.

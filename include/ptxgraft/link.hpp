@@ -7,7 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,8 +58,8 @@ struct Ptx {
 [[nodiscard]] PTXGRAFT_API std::vector<std::string> toolkit_include_dirs();
 [[nodiscard]] PTXGRAFT_API std::string nvrtc_version();  ///< "13.0"
 
-/// What the assembler says of one function, an entry or a `.func`. Spills are known after assembly, not after
-/// linking.
+/// What the assembler says of one function, an entry or a `.func`, and what its machine code shows. Spills
+/// are known after assembly, not after linking.
 struct FunctionUsage {
     std::string name;
     bool is_entry = false;
@@ -67,6 +69,14 @@ struct FunctionUsage {
     std::uint32_t stack_bytes = 0;
     std::uint32_t shared_bytes = 0;  ///< static
     std::uint32_t barriers = 0;
+    /// Machine code, rounded up as the assembler does. An entry that is assembled whole has its own copies of
+    /// the functions that it calls, which count with it; such a function has the sum of all its copies, 0
+    /// when every call was inlined. In relocatable and linked cubins each function counts for itself.
+    std::uint32_t code_bytes = 0;
+    /// Of its own constants other than parameters: large literals, tables of branches (banks from 1 on).
+    std::uint32_t constant_bytes = 0;
+    /// Of an entry's bank 0: its parameters, and before them what the driver keeps there.
+    std::uint32_t parameter_bytes = 0;
 };
 
 /// A diagnostic about lost performance, such as C7510 "wgmma serialised": an error unless the caller allows
@@ -85,6 +95,20 @@ struct Cubin {
     std::vector<FunctionUsage> functions;
     std::vector<PerformanceLoss> losses;
     std::string log;
+    /// Of the module's `.const` variables, and of the constants that all of its functions share.
+    std::uint64_t constant_bytes = 0;
+    /// Wall-clock time of the assembly or of the linking, without any waiting for a worker of worker.hpp.
+    double assemble_ms = 0;
+};
+
+/// What machine code may use at most; nothing is limited unless it is said. A module that needs more is
+/// Errc::assemble_limit_exceeded, whose detail names the function, the figure and the limit. The assembler is
+/// not told: `AssembleOptions::max_registers` makes it spill, these say which result is of no use.
+struct AssembleLimits {
+    std::optional<std::uint32_t> registers = {};    ///< of an entry, per thread
+    std::optional<std::uint32_t> spill_bytes = {};  ///< of a function, stores and loads together; 0: no spill
+    std::optional<std::uint32_t> stack_bytes = {};  ///< of a function, per thread
+    std::optional<std::uint32_t> code_bytes = {};   ///< of a function, FunctionUsage::code_bytes
 };
 
 struct AssembleOptions {
@@ -96,6 +120,11 @@ struct AssembleOptions {
     bool line_info = false;
     bool allow_performance_loss = false;
     std::vector<std::string> options = {};  ///< further options of ptxas
+    AssembleLimits limits = {};             ///< checked when the machine code is there
+    /// When the caller asks for the stop, calls that wait for a process (ptxas(), worker_pool()) kill it and
+    /// end with Errc::assembler_ended, and so do calls that have yet to begin. What assembles in the caller's
+    /// own process goes on to its end.
+    std::stop_token stop = {};
 };
 
 /// PTX to cubin. Threads: any number may use one at once.
@@ -106,9 +135,11 @@ class PTXGRAFT_API Assembler {
     [[nodiscard]] virtual std::string version() const = 0;    ///< "13.5.37"
     /// Errors: Errc::assemble_failed with the place of the first error in `ptx` and the whole log as detail;
     /// Errc::performance_loss; Errc::module_refused when this assembler would silently change the module,
-    /// with the span of the instruction; Errc::target_unknown; Errc::out_of_memory and
-    /// Errc::assembler_not_usable, which are not the module's fault; of ptxas() also Errc::assembler_ended,
-    /// and Errc::file_not_writable of its temporary folder. `ptx` need not be zero-terminated.
+    /// with the span of the instruction; Errc::target_unknown; Errc::assemble_limit_exceeded;
+    /// Errc::out_of_memory and Errc::assembler_not_usable, which are not the module's fault;
+    /// Errc::assembler_ended after the caller's stop, and of ptxas() and worker_pool() when the process ran
+    /// too long or died; of ptxas() also Errc::file_not_writable of its temporary folder. `ptx` need not be
+    /// zero-terminated.
     [[nodiscard]] virtual Expected<Cubin> assemble(std::string_view ptx,
                                                    const AssembleOptions& options = {}) const = 0;
 };
@@ -135,13 +166,20 @@ struct PtxasOptions {
 [[nodiscard]] PTXGRAFT_API Expected<std::shared_ptr<const Assembler>> ptxas(const std::string& path,
                                                                             const PtxasOptions& options = {});
 
+/// An assembler by its name, as users write it: "" or "default" is default_assembler(), "nvptxcompiler" and
+/// "nvjitlink" those in process, "workers" and "workers:4" a worker_pool() of so many processes (of
+/// worker.hpp, with its defaults for all else), anything else the path of a ptxas. Each call makes a pool or
+/// a ptxas() of its own. Errors: Errc::assembler_not_usable.
+[[nodiscard]] PTXGRAFT_API Expected<std::shared_ptr<const Assembler>> find_assembler(std::string_view name);
+
 /// Links relocatable cubins into a loadable one (nvJitLink). They may be of several assemblers and versions,
 /// none newer than nvJitLink. Losses of performance are in the result, not errors. Errors: Errc::link_failed
-/// with the log, and the index of an input that is no whole cubin or too new; Errc::target_unknown. nvJitLink
-/// runs in process, and believes what it reads: a cubin that is cut or whose tables lead outside of it is
-/// refused before it gets there, but not every lie can be seen, so link cubins of assemblers, not of
-/// strangers.
+/// with the log, and the index of an input that is no whole cubin or too new; Errc::target_unknown;
+/// Errc::assemble_limit_exceeded, though not for spills, which no cubin tells. nvJitLink runs in process, and
+/// believes what it reads: a cubin that is cut or whose tables lead outside of it is refused before it gets
+/// there, but not every lie can be seen, so link cubins of assemblers, not of strangers.
 [[nodiscard]] PTXGRAFT_API Expected<Cubin> link_cubins(std::span<const std::span<const std::byte>> cubins,
-                                                       std::string_view target);
+                                                       std::string_view target,
+                                                       const AssembleLimits& limits = {});
 
 }  // namespace ptxgraft

@@ -182,14 +182,24 @@ typedef enum ptxgraft_device_kind PTXGRAFT_C_ENUM {
  */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_device_open(ptxgraft_device** device, const char* name);
 
+/** What ends a launch on the emulator where nobody says when: some minutes of work. */
+#define PTXGRAFT_USUAL_INSTRUCTION_BUDGET (UINT64_C(1) << 32)
+#define PTXGRAFT_USUAL_TIME_LIMIT_MS (UINT32_C(600000))
+/** No limit, where 0 means that of the device or of the library. */
+#define PTXGRAFT_NO_INSTRUCTION_BUDGET UINT64_MAX
+#define PTXGRAFT_NO_TIME_LIMIT UINT32_MAX
+
 /** What an emulator is opened with; nothing of it matters to a GPU. A number that is 0 means the default. */
 typedef struct ptxgraft_device_options {
     size_t struct_size;
-    uint32_t sm;                 /**< its architecture, 75 to 121, where the name says none; 0: 90 */
-    uint32_t threads;            /**< of the host, for one launch; 0: one per core */
-    uint64_t memory_size;        /**< of all buffers and variables; 0: 16 GiB */
-    uint64_t instruction_budget; /**< of each launch that has none of its own; 0: no limit */
-    uint32_t time_limit_ms;      /**< the same, in milliseconds */
+    uint32_t sm;          /**< its architecture, 75 to 121, where the name says none; 0: 90 */
+    uint32_t threads;     /**< of the host, for one launch; 0: one per core */
+    uint64_t memory_size; /**< of all buffers and variables; 0: 16 GiB */
+    /** Of each launch that has none of its own, and time_limit_ms the same in milliseconds. Where both are 0
+        they are PTXGRAFT_USUAL_INSTRUCTION_BUDGET and PTXGRAFT_USUAL_TIME_LIMIT_MS: a kernel that never ends
+        is an error. Where one is set, 0 is no limit; PTXGRAFT_NO_INSTRUCTION_BUDGET is none ever. */
+    uint64_t instruction_budget;
+    uint32_t time_limit_ms;
     /** How many findings of the checks a report lists; 0: a launch ends at its first, with it as its error. A
         launch that keeps going goes on from a finding as a GPU would, and succeeds:
         ptxgraft_device_take_report tells what it found. What no GPU could go on from ends it all the same. */
@@ -684,9 +694,10 @@ typedef struct ptxgraft_launch_options {
     uint32_t cluster[3];  /**< in blocks; {1, 1, 1}: none, or what the entry's .reqnctapercluster says */
     uint32_t cooperative; /**< 1: all blocks run at the same time, as grid-wide barriers need */
     /** Warp instructions; what makes the host do much more than others counts as many. 0: the device's
-        budget. PTXGRAFT_STATUS_instruction_budget_spent */
+        budget; PTXGRAFT_NO_INSTRUCTION_BUDGET: none. PTXGRAFT_STATUS_instruction_budget_spent */
     uint64_t instruction_budget;
-    /** Milliseconds from when the kernel begins; 0: the device's limit. PTXGRAFT_STATUS_time_limit_spent */
+    /** Milliseconds from when the kernel begins; 0: the device's limit; PTXGRAFT_NO_TIME_LIMIT: none.
+        PTXGRAFT_STATUS_time_limit_spent */
     uint32_t time_limit_ms;
     /** May be null. Called on the launching thread every few milliseconds while the launch runs or waits for
         its turn: what is not 0 ends it, as PTXGRAFT_STATUS_launch_stopped. It may call this library; to

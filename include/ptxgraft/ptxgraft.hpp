@@ -1,11 +1,12 @@
 #pragma once
 /// @file ptxgraft.hpp
 /// Everything of the C++ API. One header per stage: error, target, syntax, isa, site, stub, stack, set,
-/// expression, evaluate, link, cache, launch, emulator (its observer, its coverage, tolerances of sums),
-/// device, tensor_map, route, kernel.
+/// expression, evaluate, link, worker, cache, launch, emulator (its observer, its coverage, tolerances of
+/// sums), device, graph, tensor_map, route, kernel.
 
 #include "ptxgraft/cache.hpp"
 #include "ptxgraft/device.hpp"
+#include "ptxgraft/device_properties.hpp"
 #include "ptxgraft/emulator.hpp"
 #include "ptxgraft/emulator_checks.hpp"
 #include "ptxgraft/emulator_coverage.hpp"
@@ -14,6 +15,7 @@
 #include "ptxgraft/error.hpp"
 #include "ptxgraft/evaluate.hpp"
 #include "ptxgraft/expression.hpp"
+#include "ptxgraft/graph.hpp"
 #include "ptxgraft/isa.hpp"
 #include "ptxgraft/kernel.hpp"
 #include "ptxgraft/launch.hpp"
@@ -27,3 +29,4 @@
 #include "ptxgraft/target.hpp"
 #include "ptxgraft/tensor_map.hpp"
 #include "ptxgraft/tolerance.hpp"
+#include "ptxgraft/worker.hpp"

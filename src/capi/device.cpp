@@ -14,6 +14,11 @@ using capi::get;
 
 namespace {
 
+static_assert(PTXGRAFT_USUAL_INSTRUCTION_BUDGET == usual_instruction_budget &&
+              PTXGRAFT_USUAL_TIME_LIMIT_MS == usual_time_limit_ms &&
+              PTXGRAFT_NO_INSTRUCTION_BUDGET == no_instruction_budget &&
+              PTXGRAFT_NO_TIME_LIMIT == no_time_limit);
+
 std::span<const std::byte> bytes_at(const void* data, std::size_t size) {
     return {static_cast<const std::byte*>(data), size};
 }

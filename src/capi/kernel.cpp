@@ -64,12 +64,12 @@ Expected<std::vector<Argument>> arguments_of(const ptxgraft_argument* arguments,
 
 LaunchConfig launch_config(const ptxgraft_launch_options& given) {
     LaunchConfig config{
-        {given.grid[0], given.grid[1], given.grid[2]},
-        {given.block[0], given.block[1], given.block[2]},
-        given.shared_size,
-        {given.cluster[0], given.cluster[1], given.cluster[2]},
-        given.cooperative != 0,
-        {.instruction_budget = given.instruction_budget, .time_limit_ms = given.time_limit_ms}};
+        .grid = {given.grid[0], given.grid[1], given.grid[2]},
+        .block = {given.block[0], given.block[1], given.block[2]},
+        .shared_bytes = given.shared_size,
+        .cluster = {given.cluster[0], given.cluster[1], given.cluster[2]},
+        .cooperative = given.cooperative != 0,
+        .limits = {.instruction_budget = given.instruction_budget, .time_limit_ms = given.time_limit_ms}};
     if (given.should_stop != nullptr)
         config.limits.should_stop = [ask = given.should_stop, payload = given.payload] {
             return ask(payload) != 0;

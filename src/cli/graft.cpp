@@ -16,28 +16,29 @@ struct GraftVerbFlags {
     std::string file, output = "-";
     CudaFlags cuda;
     StubFlags stubs;
-    std::string assembler;
+    std::string assembler = "default";
     bool allow_performance_loss = false;
 };
 
-// The default one, one of the library's own by its name, or the ptxas that stands at a path.
-std::shared_ptr<const Assembler> find_assembler(const std::string& text) {
-    const auto forever = [](const Assembler* own) {
-        return std::shared_ptr<const Assembler>(std::shared_ptr<void>(), own);
-    };
-    if (text.empty()) return forever(&default_assembler());
-    for (const Assembler* const own : {nvptxcompiler(), nvjitlink()})
-        if (own != nullptr && own->name() == text) return forever(own);
-    return take(ptxas(text));
+// A line for each function, as far as the assembler tells it.
+std::string usage_lines(const std::string& output, const Cubin& cubin) {
+    std::string lines;
+    for (const FunctionUsage& f : cubin.functions)
+        lines += fmt::format(
+            "{}: {}: {} registers, {} bytes of code, {} of shared memory, {} of stack, {} of spills\n",
+            output, f.name, f.registers, f.code_bytes, f.shared_bytes, f.stack_bytes,
+            f.spill_store_bytes + f.spill_load_bytes);
+    return lines;
 }
 
 std::string assembled(const std::string& ptx, const GraftVerbFlags& flags, const std::string& ptx_name) {
     AssembleOptions options;
     options.target = flags.cuda.target;
     options.allow_performance_loss = flags.allow_performance_loss;
-    const auto assembler = with_cache(find_assembler(flags.assembler), flags.cuda.cache);
+    const auto assembler = with_cache(take(find_assembler(flags.assembler)), flags.cuda.cache);
     const Cubin cubin = take(assembler->assemble(ptx, options), ptx, ptx_name);
-    fmt::print(stderr, "{}: assembled by {}\n", display_name(flags.output), cubin.assembler);
+    const std::string output = display_name(flags.output);
+    fmt::print(stderr, "{}: assembled by {}\n{}", output, cubin.assembler, usage_lines(output, cubin));
     return {reinterpret_cast<const char*>(cubin.image.data()), cubin.image.size()};
 }
 
@@ -61,7 +62,7 @@ void add_graft(CLI::App& app) {
     add_stub_flags(*verb, flags->stubs);
     verb->add_option("-o,--output", flags->output, "OUT.ptx or OUT.cubin (default: PTX to standard output)");
     verb->add_option("--assembler", flags->assembler,
-                     "nvptxcompiler, nvjitlink, or the path of a ptxas (default: the first that there is)");
+                     "default, nvptxcompiler, nvjitlink, workers[:N] (N processes), or the path of a ptxas");
     verb->add_flag("--allow-performance-loss", flags->allow_performance_loss,
                    "Keep a cubin of which the assembler says that it lost performance");
     add_cuda_flags(*verb, flags->cuda);

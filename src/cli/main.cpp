@@ -47,6 +47,7 @@ void set_up(CLI::App& app) {
     add_verify(app);
     add_isa(app);
     add_run(app);
+    add_devices(app);
     add_cache(app);
 }
 

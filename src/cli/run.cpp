@@ -211,8 +211,10 @@ struct FailedLaunch {
 // Without a budget the launch is to take as long as it takes, unless a time says otherwise.
 LaunchLimits limits_of(const RunFlags& flags, const Interrupt& interrupt) {
     const double seconds = flags.seconds.value_or(flags.budget == std::uint64_t{0} ? 0 : usual_seconds);
-    return {.instruction_budget = flags.budget.value_or(usual_budget),
-            .time_limit_ms = static_cast<std::uint32_t>(std::ceil(seconds * 1000)),
+    const std::uint64_t budget = flags.budget.value_or(usual_budget);
+    const auto milliseconds = static_cast<std::uint32_t>(std::ceil(seconds * 1000));
+    return {.instruction_budget = budget == 0 ? no_instruction_budget : budget,
+            .time_limit_ms = milliseconds == 0 ? no_time_limit : milliseconds,
             .should_stop = [&interrupt] { return interrupt.came(); }};
 }
 

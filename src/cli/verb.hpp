@@ -52,6 +52,7 @@ void add_dump(CLI::App& app);
 void add_verify(CLI::App& app);
 void add_isa(CLI::App& app);
 void add_run(CLI::App& app);
+void add_devices(CLI::App& app);
 void add_cache(CLI::App& app);
 
 }  // namespace ptxgraft::cli

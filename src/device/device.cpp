@@ -11,6 +11,7 @@
 
 #include "base/host_memory.hpp"
 #include "device/backend.hpp"
+#include "device/emulated_entry.hpp"
 #include "tensor/tensor_map.hpp"
 
 namespace ptxgraft {
@@ -88,6 +89,24 @@ Expected<Device> Device::emulator(const EmulatorOptions& options) {
     return open("emulator", {.emulator = options});
 }
 
+Expected<Device> Device::borrow(std::uint64_t context, const DeviceOptions& options) {
+    return or_out_of_memory([&]() -> Expected<Device> {
+        auto backend = TRY(device::borrow_cuda(context, options.driver));
+        return Device(std::make_shared<Data>(Data{std::move(backend)}));
+    });
+}
+
+Expected<std::vector<DeviceProperties>> Device::list_cuda(const DeviceOptions& options) {
+    return or_out_of_memory([&] { return device::list_cuda(options.driver); });
+}
+
+std::vector<DeviceProperties> Device::list_emulated() {
+    std::vector<DeviceProperties> all;
+    for (const std::uint32_t sm : emulated_numbers())
+        all.push_back(device::emulated_properties(whole_architecture(sm), EmulatorOptions().memory_bytes));
+    return all;
+}
+
 std::uint32_t Device::cuda_count(const DeviceOptions& options) {
     return device::count_cuda(options.driver).value_or(0);
 }
@@ -96,9 +115,44 @@ DeviceKind Device::kind() const { return data_->backend->kind(); }
 std::string Device::name() const { return data_->backend->name(); }
 std::string Device::target() const { return ptxgraft::name(data_->backend->architecture()); }
 std::string Device::driver_version() const { return data_->backend->driver_version(); }
+Expected<DeviceProperties> Device::properties() const {
+    return or_out_of_memory([&] { return data_->backend->properties(); });
+}
+DeviceHealth Device::health() const { return data_->backend->health(); }
+std::uint64_t Device::context() const { return data_->backend->context(); }
+std::size_t Device::loaded_modules() const { return data_->backend->loaded_modules(); }
+Expected<void> Device::set_persisting_l2(std::size_t bytes) const {
+    return data_->backend->set_persisting_l2(bytes);
+}
+Expected<std::size_t> Device::persisting_l2() const { return data_->backend->persisting_l2(); }
+Expected<void> Device::reset_persisting_l2() const { return data_->backend->reset_persisting_l2(); }
 Expected<void> Device::synchronize() const { return data_->backend->synchronize(); }
 std::string Device::take_output() const { return data_->backend->take_output(); }
 EmulatorReport Device::take_report() const { return data_->backend->take_report(); }
+
+Expected<CurrentDevice> Device::make_current() const {
+    const std::uint64_t before = TRY(data_->backend->make_current());
+    return CurrentDevice(data_, before);
+}
+CurrentDevice::~CurrentDevice() {
+    if (device_) device_->backend->end_current(before_);
+}
+
+TimingGuard Device::timing() const { return TimingGuard(data_); }
+TimingGuard::TimingGuard(std::shared_ptr<Device::Data> device) : device_(std::move(device)) {
+    device_->backend->begin_timing();
+}
+TimingGuard::~TimingGuard() {
+    if (device_) device_->backend->end_timing();
+}
+
+Expected<Buffer> Device::borrow_buffer(std::uint64_t address, std::size_t bytes) const {
+    if (bytes != 0 && (address == 0 || bytes - 1 > UINT64_MAX - address))
+        return fail(Errc::argument_invalid, fmt::format("no memory: {} bytes from {:#x}", bytes, address));
+    Buffer buffer(data_, address, bytes);
+    buffer.borrowed_ = true;
+    return buffer;
+}
 
 Expected<Buffer> Device::allocate(std::size_t bytes) const {
     if (bytes == 0) return Buffer(data_, 0, 0);
@@ -123,9 +177,22 @@ Expected<TensorMap> Device::encode_tensor_map(const TensorMapOptions& options) c
     return or_out_of_memory([&] { return encode(*data_->backend, options); });
 }
 
-Expected<Stream> Device::create_stream() const {
-    auto handle = TRY(data_->backend->create_stream());
+Expected<Stream> Device::create_stream(const StreamOptions& options) const {
+    auto handle = TRY(data_->backend->create_stream(options));
     return Stream(data_, handle);
+}
+
+Expected<Stream> Device::borrow_stream(std::uint64_t handle) const {
+    TRY(data_->backend->check_stream(handle));
+    Stream stream(data_, handle);
+    stream.borrowed_ = true;
+    return stream;
+}
+
+Expected<StreamPriorities> Device::stream_priorities() const { return data_->backend->stream_priorities(); }
+
+Expected<std::shared_ptr<const Assembler>> driver_jit(const Device& device) {
+    return or_out_of_memory([&] { return device::Loader::backend(device).jit(); });
 }
 
 Expected<Event> Device::create_event() const {
@@ -153,7 +220,8 @@ Buffer::Buffer(Buffer&& other) noexcept
     : device_(std::move(other.device_)),
       module_(std::move(other.module_)),
       address_(std::exchange(other.address_, 0)),
-      bytes_(std::exchange(other.bytes_, 0)) {}
+      bytes_(std::exchange(other.bytes_, 0)),
+      borrowed_(other.borrowed_) {}
 Buffer& Buffer::operator=(Buffer&& other) noexcept {
     if (this == &other) return *this;
     release();
@@ -161,11 +229,12 @@ Buffer& Buffer::operator=(Buffer&& other) noexcept {
     module_ = std::move(other.module_);
     address_ = std::exchange(other.address_, 0);
     bytes_ = std::exchange(other.bytes_, 0);
+    borrowed_ = other.borrowed_;
     return *this;
 }
 Buffer::~Buffer() { release(); }
 void Buffer::release() noexcept {
-    if (device_ && !module_ && bytes_ != 0) device_->backend->free(address_);
+    if (device_ && !module_ && !borrowed_ && bytes_ != 0) device_->backend->free(address_);
 }
 
 namespace {
@@ -220,17 +289,20 @@ Expected<void> Buffer::copy_from(const Buffer& source) const {
 Stream::Stream(std::shared_ptr<Device::Data> device, std::uint64_t handle)
     : device_(std::move(device)), handle_(handle) {}
 Stream::Stream(Stream&& other) noexcept
-    : device_(std::move(other.device_)), handle_(std::exchange(other.handle_, 0)) {}
+    : device_(std::move(other.device_)),
+      handle_(std::exchange(other.handle_, 0)),
+      borrowed_(other.borrowed_) {}
 Stream& Stream::operator=(Stream&& other) noexcept {
     if (this == &other) return *this;
     release();
     device_ = std::move(other.device_);
     handle_ = std::exchange(other.handle_, 0);
+    borrowed_ = other.borrowed_;
     return *this;
 }
 Stream::~Stream() { release(); }
 void Stream::release() noexcept {
-    if (device_ && handle_ != 0) device_->backend->destroy_stream(handle_);
+    if (device_ && !borrowed_ && handle_ != 0) device_->backend->destroy_stream(handle_);
 }
 Expected<void> Stream::synchronize() const { return device_->backend->synchronize_stream(handle_); }
 

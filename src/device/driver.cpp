@@ -61,12 +61,28 @@ bool is_kernel_failure(Result result) {
         case Result::misaligned_address:
         case Result::invalid_address_space:
         case Result::invalid_pc:
+        case Result::tensor_memory_leak:
         case Result::launch_failed: return true;
         default: return false;
     }
 }
 
 }  // namespace
+
+bool loses_context(Result result) {
+    switch (result) {
+        case Result::deinitialized:
+        case Result::ecc_uncorrectable:
+        case Result::nvlink_uncorrectable:
+        case Result::contained:
+        case Result::context_is_destroyed:
+        case Result::mps_client_terminated:
+        case Result::external_device:
+        case Result::unknown: return true;
+        case Result::launch_out_of_resources: return false;  // it never began
+        default: return is_kernel_failure(result);
+    }
+}
 
 Expected<std::shared_ptr<const Driver>> Driver::open(const std::string& library) {
     static std::mutex mutex;
@@ -93,6 +109,11 @@ Expected<void> Driver::check(Result result, std::string_view call, Errc otherwis
     if (result == Result::out_of_memory) code = Errc::out_of_device_memory;
     if (is_kernel_failure(result)) code = Errc::launch_failed;
     return fail(code, fmt::format("{}: {}", call, text(result)));
+}
+
+Expected<void> Driver::absent(const char* name) {
+    return fail(Errc::driver_too_old,
+                fmt::format("it has no function {}; those from CUDA 12.0 on have it", name));
 }
 
 Expected<int> Driver::device_count() const {

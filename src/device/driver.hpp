@@ -20,16 +20,31 @@ using Module = struct ModuleTag*;      // CUmodule
 using Function = struct FunctionTag*;  // CUfunction
 using Stream = struct StreamTag*;      // CUstream
 using Event = struct EventTag*;        // CUevent
+using Graph = struct GraphTag*;        // CUgraph
+using GraphNode = struct NodeTag*;     // CUgraphNode
+using GraphExec = struct ExecTag*;     // CUgraphExec
+using LinkState = struct LinkTag*;     // CUlinkState
+
+/// CUuuid
+struct Uuid {
+    unsigned char bytes[16];
+};
 
 /// CUresult: the values that are told apart.
 enum class Result : int {
     success = 0,
+    invalid_value = 1,
     out_of_memory = 2,
+    deinitialized = 4,
     no_device = 100,
+    ecc_uncorrectable = 214,
+    nvlink_uncorrectable = 220,
+    contained = 226,
     not_found = 500,
     illegal_address = 700,
     launch_out_of_resources = 701,
     launch_timeout = 702,
+    context_is_destroyed = 709,
     assert_ = 710,
     hardware_stack_error = 714,
     illegal_instruction = 715,
@@ -37,27 +52,61 @@ enum class Result : int {
     invalid_address_space = 717,
     invalid_pc = 718,
     launch_failed = 719,
+    tensor_memory_leak = 721,
+    mps_client_terminated = 810,
+    external_device = 911,
+    unknown = 999,
 };
 
 /// CUdevice_attribute
 enum class DeviceAttribute : int {
+    max_threads_per_block = 1,
+    max_shared_memory_per_block = 8,
+    warp_size = 10,
+    max_registers_per_block = 12,
+    clock_rate = 13,
+    multiprocessor_count = 16,
+    memory_clock_rate = 36,
+    global_memory_bus_width = 37,
+    l2_cache_size = 38,
+    max_threads_per_multiprocessor = 39,
     compute_capability_major = 75,
     compute_capability_minor = 76,
+    max_shared_memory_per_multiprocessor = 81,
+    max_registers_per_multiprocessor = 82,
+    cooperative_launch = 95,
     max_shared_memory_per_block_optin = 97,
+    max_blocks_per_multiprocessor = 106,
+    max_persisting_l2_cache_size = 108,
+    reserved_shared_memory_per_block = 111,
+    cluster_launch = 120,
 };
 
-/// CUlaunchAttributeID
-enum class LaunchAttributeId : unsigned { cooperative = 2, cluster_dimension = 4 };
+/// CUlimit
+enum class Limit : int { persisting_l2_cache_size = 6 };
 
-/// CUlaunchAttribute, with what is used of its union.
+/// CUlaunchAttributeID, and CUkernelNodeAttrID, which is the same
+enum class LaunchAttributeId : unsigned {
+    cooperative = 2,
+    cluster_dimension = 4,
+    programmatic_stream_serialization = 6,
+    priority = 8,
+};
+
+/// CUlaunchAttributeValue, with what is used of the union
+union LaunchAttributeValue {
+    int cooperative;
+    unsigned cluster[3];
+    int programmatic;
+    int priority;
+    char bytes[64];
+};
+
+/// CUlaunchAttribute
 struct alignas(8) LaunchAttribute {
     LaunchAttributeId id;
     unsigned padding = 0;
-    union {
-        int cooperative;
-        unsigned cluster[3];
-        char bytes[64];
-    };
+    LaunchAttributeValue value;
 };
 
 /// CUlaunchConfig
@@ -68,20 +117,53 @@ struct LaunchConfiguration {
     unsigned attribute_count;
 };
 
+/// CUDA_KERNEL_NODE_PARAMS_v2
+struct KernelNodeParameters {
+    Function function;
+    unsigned grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes;
+    void** parameters;
+    void** extra = nullptr;
+    void* kernel = nullptr;     // a CUkernel, where there is no function
+    Context context = nullptr;  // for it
+};
+
+/// CUgraphInstantiate_flags: the priorities of nodes count, not that of the stream.
+constexpr unsigned long long use_node_priority = 8;
+
 /// CUfunction_attribute
 enum class FunctionAttribute : int {
     max_threads_per_block = 0,
     shared_size_bytes = 1,
+    const_size_bytes = 2,
+    local_size_bytes = 3,
+    registers = 4,
+    ptx_version = 5,
+    binary_version = 6,
     max_dynamic_shared_size_bytes = 8,
+    preferred_shared_memory_carveout = 9,
     non_portable_cluster_size_allowed = 14,
 };
 
-/// CUjit_option
-enum class JitOption : int { error_log_buffer = 5, error_log_buffer_size_bytes = 6 };
+/// CUjit_option. A value is a number in the bits of a pointer.
+enum class JitOption : int {
+    max_registers = 0,
+    info_log_buffer = 3,
+    info_log_buffer_size_bytes = 4,
+    error_log_buffer = 5,
+    error_log_buffer_size_bytes = 6,
+    optimization_level = 7,
+    target = 9,
+    log_verbose = 12,
+    generate_line_info = 13,
+};
+/// CUjitInputType
+enum class JitInput : int { ptx = 1 };
+/// What CUjit_target adds to the number of an architecture for its variants `a` and `f`.
+constexpr unsigned accelerated_target = 0x10000, family_target = 0x20000;
 
 /// CUstream_flags and CUevent_flags: both CU_STREAM_DEFAULT (waits for the default stream) and
 /// CU_EVENT_DEFAULT are 0.
-constexpr unsigned default_flags = 0;
+constexpr unsigned default_flags = 0, stream_non_blocking = 1;
 
 // Every function used, by the name that the library exports. `_v2` stands where cuda.h renames the function
 // to it. NAME(parameters); each returns a CUresult.
@@ -94,10 +176,16 @@ constexpr unsigned default_flags = 0;
     X(cuDeviceGet, (Device * device, int ordinal))                                                           \
     X(cuDeviceGetName, (char* name, int length, Device device))                                              \
     X(cuDeviceGetAttribute, (int* value, DeviceAttribute attribute, Device device))                          \
+    X(cuDeviceTotalMem_v2, (std::size_t * bytes, Device device))                                             \
     X(cuDevicePrimaryCtxRetain, (Context * context, Device device))                                          \
     X(cuDevicePrimaryCtxRelease_v2, (Device device))                                                         \
     X(cuCtxPushCurrent_v2, (Context context))                                                                \
     X(cuCtxPopCurrent_v2, (Context * context))                                                               \
+    X(cuCtxGetCurrent, (Context * context))                                                                  \
+    X(cuCtxGetDevice, (Device * device))                                                                     \
+    X(cuCtxSetLimit, (Limit limit, std::size_t value))                                                       \
+    X(cuCtxGetLimit, (std::size_t * value, Limit limit))                                                     \
+    X(cuCtxGetStreamPriorityRange, (int* least, int* greatest))                                              \
     X(cuCtxSynchronize, ())                                                                                  \
     X(cuMemAlloc_v2, (DevicePointer * address, std::size_t bytes))                                           \
     X(cuMemFree_v2, (DevicePointer address))                                                                 \
@@ -105,7 +193,7 @@ constexpr unsigned default_flags = 0;
     X(cuMemcpyDtoH_v2, (void* target, DevicePointer source, std::size_t bytes))                              \
     X(cuMemcpyDtoD_v2, (DevicePointer target, DevicePointer source, std::size_t bytes))                      \
     X(cuMemsetD8_v2, (DevicePointer target, unsigned char value, std::size_t count))                         \
-    X(cuStreamCreate, (Stream * stream, unsigned flags))                                                     \
+    X(cuStreamCreateWithPriority, (Stream * stream, unsigned flags, int priority))                           \
     X(cuStreamDestroy_v2, (Stream stream))                                                                   \
     X(cuStreamSynchronize, (Stream stream))                                                                  \
     X(cuEventCreate, (Event * event, unsigned flags))                                                        \
@@ -120,12 +208,39 @@ constexpr unsigned default_flags = 0;
     X(cuModuleGetGlobal_v2, (DevicePointer * address, std::size_t * bytes, Module module, const char* name)) \
     X(cuFuncGetAttribute, (int* value, FunctionAttribute attribute, Function function))                      \
     X(cuFuncSetAttribute, (Function function, FunctionAttribute attribute, int value))                       \
+    X(cuOccupancyMaxActiveBlocksPerMultiprocessor,                                                           \
+      (int* blocks, Function function, int block_threads, std::size_t shared_bytes))                         \
+    X(cuLinkCreate_v2, (unsigned count, JitOption* options, void** values, LinkState* state))                \
+    X(cuLinkAddData_v2, (LinkState state, JitInput type, void* data, std::size_t size, const char* name,     \
+                         unsigned count, JitOption* options, void** values))                                 \
+    X(cuLinkComplete, (LinkState state, void** cubin, std::size_t* size))                                    \
+    X(cuLinkDestroy, (LinkState state))                                                                      \
     X(cuLaunchKernel, (Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z,                 \
                        unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,          \
                        Stream stream, void** parameters, void** extra))
 
-// The same for functions that came with CUDA 12: a driver that lacks them is one that cannot do what they do.
+// The same for functions that came later, most of them with CUDA 12: a driver that lacks them is one that
+// cannot do what they do.
 #define PTXGRAFT_LATER_DRIVER_FUNCTIONS(X)                                                                 \
+    X(cuDeviceGetUuid_v2, (Uuid * uuid, Device device))                                                    \
+    X(cuCtxResetPersistingL2Cache, ())                                                                     \
+    X(cuStreamGetCtx, (Stream stream, Context * context))                                                  \
+    X(cuFuncLoad, (Function function))                                                                     \
+    X(cuOccupancyMaxActiveClusters, (int* clusters, Function function, const LaunchConfiguration* config)) \
+    X(cuGraphCreate, (Graph * graph, unsigned flags))                                                      \
+    X(cuGraphDestroy, (Graph graph))                                                                       \
+    X(cuGraphAddKernelNode_v2, (GraphNode * node, Graph graph, const GraphNode* dependencies,              \
+                                std::size_t count, const KernelNodeParameters* parameters))                \
+    X(cuGraphDestroyNode, (GraphNode node))                                                                \
+    X(cuGraphKernelNodeSetParams_v2, (GraphNode node, const KernelNodeParameters* parameters))             \
+    X(cuGraphKernelNodeSetAttribute,                                                                       \
+      (GraphNode node, LaunchAttributeId attribute, const LaunchAttributeValue* value))                    \
+    X(cuGraphInstantiateWithFlags, (GraphExec * exec, Graph graph, unsigned long long flags))              \
+    X(cuGraphExecKernelNodeSetParams_v2,                                                                   \
+      (GraphExec exec, GraphNode node, const KernelNodeParameters* parameters))                            \
+    X(cuGraphUpload, (GraphExec exec, Stream stream))                                                      \
+    X(cuGraphLaunch, (GraphExec exec, Stream stream))                                                      \
+    X(cuGraphExecDestroy, (GraphExec exec))                                                                \
     X(cuLaunchKernelEx,                                                                                    \
       (const LaunchConfiguration* config, Function function, void** parameters, void** extra))             \
     X(cuTensorMapEncodeTiled,                                                                              \
@@ -137,6 +252,11 @@ constexpr unsigned default_flags = 0;
        const std::uint64_t* strides, const int* lower_corner, const int* upper_corner,                     \
        unsigned channels_per_pixel, unsigned pixels_per_column, const unsigned* element_strides,           \
        int interleave, int swizzle, int l2_promotion, int fill))
+
+/// With this result a context is lost ("sticky"): every later call in it fails (CUDA Driver API, CUresult:
+/// "the process must be terminated and relaunched"). CUDA_ERROR_UNKNOWN counts: it is what a GPU that fell
+/// off its bus gives.
+[[nodiscard]] bool loses_context(Result result);
 
 /// The functions of one driver library. Once opened it stays open: a driver does not survive being closed.
 struct Driver {
@@ -156,6 +276,11 @@ struct Driver {
     [[nodiscard]] Expected<void> check(Result result, std::string_view call,
                                        Errc otherwise = Errc::driver_failed) const;
     [[nodiscard]] std::string text(Result result) const;
+    /// Errc::driver_too_old where the driver has no such function: one of the later ones.
+    template <class Call> [[nodiscard]] static Expected<void> present(Call* call, const char* name) {
+        return call != nullptr ? Expected<void>() : absent(name);
+    }
+    [[nodiscard]] static Expected<void> absent(const char* name);
     [[nodiscard]] Expected<int> device_count() const;
 };
 

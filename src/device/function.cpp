@@ -1,5 +1,7 @@
 // Loads entries, checks arguments and shapes of launches before either backend gets them, and launches.
 
+#include "device/function.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -11,27 +13,6 @@
 #include "device/load.hpp"
 
 namespace ptxgraft {
-
-struct Function::Data {
-    std::shared_ptr<Device::Data> device;
-    std::shared_ptr<const SourceText> source;
-    std::shared_ptr<const launch::ModuleInfo> module;
-    const launch::EntryInfo* entry;  // of `module`
-    std::unique_ptr<const device::LoadedEntry> loaded;
-
-    Expected<void> launch(const LaunchConfig& config, std::span<const Argument> arguments,
-                          const Stream* stream) const;
-};
-
-namespace {
-
-// The caller may not hold the PTX any more: a place in it comes with its text.
-tl::unexpected<Error> with_source(Error error, const std::shared_ptr<const SourceText>& source) {
-    if (error.span.known() && !error.source) error.source = source;
-    return tl::unexpected(std::move(error));
-}
-
-}  // namespace
 
 Expected<Function> Device::load(std::string_view ptx, std::string_view entry, const Cubin* cubin) const {
     return or_out_of_memory([&]() -> Expected<Function> {
@@ -50,8 +31,9 @@ Expected<Function> device::Loader::load(const Device& device, KnownModule module
         const auto source = module.source;
         const auto info = module.info;
         auto loaded = TRY(device.data_->backend->load(std::move(module), entry.name, cubin));
+        const launch::EntryLimits limits = loaded->limits();
         return Function(std::make_shared<const Function::Data>(
-            Function::Data{device.data_, source, info, &entry, std::move(loaded)}));
+            Function::Data{device.data_, source, info, &entry, limits, std::move(loaded)}));
     });
 }
 
@@ -61,29 +43,63 @@ Expected<void> device::Loader::check_target(const Device& device, std::string_vi
                                                   device.name(), device.target()));
 }
 
+device::Backend& device::Loader::backend(const Device& device) { return *device.data_->backend; }
+
 const SourceText& device::Loader::source(const Function& function) { return *function.data_->source; }
 
-Expected<void> Function::Data::launch(const LaunchConfig& config, std::span<const Argument> arguments,
-                                      const Stream* stream) const {
+Expected<device::CheckedLaunch> Function::Data::check(const LaunchConfig& config,
+                                                      std::span<const Argument> arguments,
+                                                      const Stream* stream) const {
     const auto size = [](const Argument& argument) { return argument.bytes().size(); };
-    if (auto fit = launch::check_arguments(*entry, arguments, size); !fit) return fit;
+    TRY(launch::check_arguments(*entry, arguments, size));
     for (const Argument& argument : arguments)
         if (argument.device_ != nullptr && argument.device_ != device.get())
             return fail(Errc::device_differs,
                         fmt::format("argument {} of {}", &argument - arguments.data(), entry->name));
     if (stream != nullptr && stream->device_ != device)
         return fail(Errc::device_differs, std::string("the launch's stream"));
-    const auto whole = TRY(launch::check_shape(*entry, config, loaded->limits()));
-    auto done = loaded->launch(whole, arguments, stream == nullptr ? 0 : stream->handle());
-    if (!done) return with_source(done.error(), source);
-    return done;
+    const Dim3 cluster = TRY(launch::check_shape(*entry, config, limits));
+    return device::CheckedLaunch{config, cluster, arguments};
+}
+
+tl::unexpected<Error> Function::Data::with_source(Error error) const {
+    if (error.span.known() && !error.source) error.source = source;
+    return tl::unexpected(std::move(error));
+}
+
+Expected<FunctionAttributes> Function::attributes() const {
+    return or_out_of_memory([&] { return data_->loaded->attributes(); });
+}
+
+Expected<std::uint32_t> Function::blocks_per_multiprocessor(std::uint32_t block_threads,
+                                                            std::uint32_t dynamic_shared_bytes) const {
+    return or_out_of_memory(
+        [&] { return data_->loaded->blocks_per_multiprocessor(block_threads, dynamic_shared_bytes); });
+}
+
+Expected<std::uint32_t> Function::active_clusters(const LaunchConfig& config) const {
+    return or_out_of_memory([&]() -> Expected<std::uint32_t> {
+        const Dim3 cluster = TRY(launch::check_shape(*data_->entry, config, data_->limits));
+        if (cluster.x * cluster.y * cluster.z == 1)
+            return fail(Errc::launch_shape_invalid,
+                        fmt::format("{} is asked for its clusters, and the launch has none", entry()));
+        return data_->loaded->active_clusters({config, cluster, {}});
+    });
+}
+
+Expected<void> Function::prefer_shared_memory(std::int32_t percent) const {
+    if (percent < -1 || percent > 100)
+        return fail(Errc::argument_invalid,
+                    fmt::format("{} percent of shared memory; it is 0 to 100, or -1", percent));
+    return data_->loaded->prefer_shared_memory(percent);
 }
 
 Expected<Function> Function::other(std::string_view entry) const {
     const auto found = TRY(launch::find_entry(*data_->module, entry));
     auto loaded = TRY(data_->loaded->other(found->name));
+    const launch::EntryLimits limits = loaded->limits();
     return Function(std::make_shared<const Data>(
-        Data{data_->device, data_->source, data_->module, found, std::move(loaded)}));
+        Data{data_->device, data_->source, data_->module, found, limits, std::move(loaded)}));
 }
 
 Expected<Buffer> Function::variable(std::string_view name) const {
@@ -101,7 +117,23 @@ Expected<Buffer> Function::variable(std::string_view name) const {
 
 Expected<void> Function::launch(const LaunchConfig& config, std::span<const Argument> arguments,
                                 const Stream* stream) const {
-    return or_out_of_memory([&] { return data_->launch(config, arguments, stream); });
+    return or_out_of_memory([&]() -> Expected<void> {
+        const device::CheckedLaunch launch = TRY(data_->check(config, arguments, stream));
+        auto done = data_->loaded->launch(launch, stream == nullptr ? 0 : stream->handle());
+        if (!done) [[unlikely]]
+            return data_->with_source(std::move(done.error()));
+        return done;
+    });
+}
+
+Expected<EmulatorStats> Function::launch_counted(const LaunchConfig& config,
+                                                 std::span<const Argument> arguments) const {
+    return or_out_of_memory([&]() -> Expected<EmulatorStats> {
+        const device::CheckedLaunch launch = TRY(data_->check(config, arguments, nullptr));
+        auto done = data_->loaded->launch_counted(launch);
+        if (!done) return data_->with_source(std::move(done.error()));
+        return done;
+    });
 }
 
 std::string_view Function::entry() const { return data_->entry->name; }

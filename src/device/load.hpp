@@ -18,8 +18,11 @@ struct KnownModule {
     std::optional<syntax::Module> tree = {};
 };
 
+class Backend;
+
 class Loader {
   public:
+    [[nodiscard]] static Backend& backend(const Device& device);
     /// Device::load, but nothing of the text is parsed that the device does not run itself: a GPU parses
     /// nothing, the emulator what has no tree yet. `entry` is one of the module's.
     [[nodiscard]] static Expected<Function> load(const Device& device, KnownModule module,

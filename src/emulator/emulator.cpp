@@ -205,6 +205,12 @@ Expected<std::shared_ptr<const EmulatedModule>> Emulator::load(std::string_view 
     });
 }
 
+Expected<std::uint32_t> emulator::Loader::static_shared_bytes(const EmulatedModule& module,
+                                                              std::string_view entry) {
+    const EmulatedModule::Entry found = TRY(module.prepare(entry));
+    return found.function->shared_bytes;
+}
+
 Expected<std::shared_ptr<const EmulatedModule>> emulator::Loader::load(
     Emulator& emulator, syntax::Module tree, std::shared_ptr<const launch::ModuleInfo> info) {
     using Result = Expected<std::shared_ptr<const EmulatedModule>>;
@@ -302,6 +308,8 @@ LaunchLimits limits_of(const LaunchLimits& launch, const EmulatorOptions& option
     LaunchLimits limits = launch;
     if (limits.instruction_budget == 0) limits.instruction_budget = options.instruction_budget;
     if (limits.time_limit_ms == 0) limits.time_limit_ms = options.time_limit_ms;
+    if (limits.instruction_budget == no_instruction_budget) limits.instruction_budget = 0;
+    if (limits.time_limit_ms == no_time_limit) limits.time_limit_ms = 0;
     return limits;
 }
 
@@ -311,9 +319,10 @@ Expected<void> set_up(Launch& launch, const launch::EntryInfo& entry, const Laun
     const auto size = [](std::span<const std::byte> argument) { return argument.size(); };
     TRY(launch::check_arguments(entry, arguments, size));
     const launch::EntryLimits limits = limits_of(launch, config.shared_bytes, sm);
-    auto shape = TRY(launch::check_shape(entry, config, limits));
-    launch.shape = std::move(shape);
-    launch.shape.grid = launch::grid_in_blocks(entry, launch.shape);
+    const Dim3 cluster = TRY(launch::check_shape(entry, config, limits));
+    launch.shape = config;
+    launch.shape.cluster = cluster;
+    launch.shape.grid = launch::grid_in_blocks(entry, config.grid, cluster);
     set_parameters(launch, arguments);
     set_shared(launch, limits.static_shared_bytes + config.shared_bytes);
     return {};

@@ -14,6 +14,9 @@ class Loader {
     /// `info` is that of the tree.
     [[nodiscard]] static Expected<std::shared_ptr<const EmulatedModule>> load(
         Emulator& emulator, syntax::Module tree, std::shared_ptr<const launch::ModuleInfo> info);
+    /// Static shared memory of an entry, in bytes. Errors: those of launch::find_entry.
+    [[nodiscard]] static Expected<std::uint32_t> static_shared_bytes(const EmulatedModule& module,
+                                                                     std::string_view entry);
 };
 
 }  // namespace ptxgraft::emulator

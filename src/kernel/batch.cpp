@@ -17,17 +17,6 @@ namespace {
 
 using Linked = RoutePlan::Linked;
 
-// Equal for candidates that compute the same: by the dataflow of their stubs where it is known, else by text.
-std::string key_of(const Candidate& candidate) {
-    link::KeyBuilder key;
-    for (const auto& [site, stub, route] : candidate.filled) {
-        key.add(site->name);
-        key.add(name(route));
-        key.add(stub->dataflow_hash() != 0 ? std::to_string(stub->dataflow_hash()) : stub->ptx());
-    }
-    return key.key().hex();
-}
-
 // The stubs of a chunk of candidates that have to be assembled, and those that cannot be.
 class StubModules {
   public:
@@ -115,7 +104,7 @@ class Many {
     void plan(std::size_t i) {
         auto candidate = without_throwing<Candidate>([&] { return maker_.plan(candidates_[i]); });
         if (!candidate) return results_.set(i, tl::unexpected(std::move(candidate.error())));
-        keys_[i] = key_of(*candidate);
+        keys_[i] = candidate->key().hex();
         planned_[i] = std::move(*candidate);
     }
     void find_equal_ones() {
@@ -172,6 +161,7 @@ class Many {
             Expected<MachineCode> copy = result;
             if (copy) copy->routes = std::move(planned_[other]->choices);
             if (copy) copy->times = {};
+            if (copy) copy->from = CacheLevel::memory;
             results_.set(other, std::move(copy));
         }
     }

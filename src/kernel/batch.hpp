@@ -62,3 +62,4 @@ template <class T, class Make> [[nodiscard]] Expected<T> without_throwing(Make m
 }
 
 }  // namespace ptxgraft::kernel
+

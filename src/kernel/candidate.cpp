@@ -70,6 +70,19 @@ bool Candidate::has(Route route) const {
     return std::ranges::any_of(filled, [&](const RoutePlan::Filled& one) { return one.route == route; });
 }
 
+link::Key Candidate::key() const {
+    link::KeyBuilder key;
+    key.add("candidate 1");
+    for (const auto& [site, stub, route] : filled) {
+        key.add(site->name);
+        key.add(name(route));
+        const std::uint64_t hash = stub->dataflow_hash();
+        key.add(hash != 0 ? std::string_view(reinterpret_cast<const char*>(&hash), sizeof hash)
+                          : std::string_view(stub->ptx()));
+    }
+    return key.key();
+}
+
 Expected<Candidate> plan_candidate(const Skeleton::Data& skeleton, std::span<const Graft> grafts,
                                    const RouteOptions& routes, const RouteCosts* costs) {
     for (const auto& [name, route] : routes.sites)

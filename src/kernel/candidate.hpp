@@ -10,6 +10,7 @@
 
 #include "kernel/route.hpp"
 #include "kernel/skeleton_data.hpp"
+#include "link/cache.hpp"
 #include "ptxgraft/kernel.hpp"
 
 namespace ptxgraft::kernel {
@@ -21,6 +22,9 @@ struct Candidate {
     const RoutePlan* plan = nullptr;  ///< null when everything is inlined
 
     [[nodiscard]] bool has(Route route) const;
+    /// Equal for candidates of one skeleton that compute the same by the same routes: their stubs have one
+    /// text, or one dataflow hash.
+    [[nodiscard]] link::Key key() const;
 };
 /// Errors are those of Skeleton::render_by. `costs`: of a prepared skeleton whose stubs may be linked.
 [[nodiscard]] Expected<Candidate> plan_candidate(const Skeleton::Data& skeleton,
@@ -42,3 +46,4 @@ enum class LinkedAs : std::uint8_t {
 [[nodiscard]] tl::unexpected<Error> with_source(Error error, const std::shared_ptr<const SourceText>& source);
 
 }  // namespace ptxgraft::kernel
+

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/try.hpp"
+#include "link/assembler.hpp"
 
 namespace ptxgraft::kernel {
 namespace {
@@ -53,17 +54,7 @@ Expected<Cubin> link_stubs(const Cubin& skeleton, std::span<const LinkedName> na
     Cubin cubin = TRY(link_cubins(images, target));
     add_spills(cubin, skeleton);
     for (const auto& module : modules) add_spills(cubin, *module);
-    if (cubin.losses.empty() || options.allow_performance_loss) return cubin;
-    return fail(Errc::performance_loss, cubin.log);
-}
-
-std::string Linking::how(const AssembleOptions& options, const Assembler& assembler) {
-    std::string text = std::string(assembler.name()) + '\n' + assembler.version() + '\n' + options.target +
-                       '\n' + std::to_string(options.optimisation) + '\n' +
-                       std::to_string(options.max_registers) + '\n' + (options.line_info ? '1' : '0') +
-                       (options.allow_performance_loss ? '1' : '0');
-    for (const std::string& option : options.options) (text += '\n') += option;
-    return text;
+    return link::checked(std::move(cubin), options);
 }
 
 Linking::Part Linking::find(const std::string& name, const std::string& how) const {

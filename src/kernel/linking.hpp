@@ -31,17 +31,14 @@ struct LinkedName {
                                              std::span<const LinkedName> names);
 
 /// Links a skeleton with modules of stubs. Registers, stack and spills are in the result as after whole
-/// assembly. Errors are those of link_cubins; Errc::performance_loss unless it is allowed.
+/// assembly. Errors are those of link_cubins and of assemblers.
 [[nodiscard]] Expected<Cubin> link_stubs(const Cubin& skeleton, std::span<const LinkedName> names,
                                          std::span<const std::shared_ptr<const Cubin>> modules,
                                          const std::string& target, const AssembleOptions& options);
 
-/// What the candidates of one skeleton share. Threads: any number may use one at once.
+/// What the candidates of one skeleton share: parts by their name and by `how` they were assembled. Threads: any number may use one at once.
 class Linking {
   public:
-    /// What a part depends on beside its text.
-    [[nodiscard]] static std::string how(const AssembleOptions& options, const Assembler& assembler);
-
     using Part = std::shared_ptr<const Cubin>;
     [[nodiscard]] Part find(const std::string& name, const std::string& how) const;
     /// Keeps a part under a name; the oldest go when all are larger than 64 MB.
@@ -62,3 +59,4 @@ class Linking {
 };
 
 }  // namespace ptxgraft::kernel
+

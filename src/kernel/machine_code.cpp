@@ -35,6 +35,7 @@ tl::unexpected<Error> explained(Error error, const std::shared_ptr<const SourceT
 
 AssembleOptions for_linking(AssembleOptions options) {
     options.relocatable = true;
+    options.limits = {};  // of what is linked
     return options;
 }
 
@@ -44,10 +45,17 @@ MachineCodeMaker::MachineCodeMaker(const Skeleton::Data& skeleton, const GraftOp
     : skeleton_(skeleton),
       routes_(options.routes),
       assembler_(options.assembler ? *options.assembler : default_assembler()),
+      cache_(options.cache),
       options_(options.assemble) {
     if (options_.target.empty()) options_.target = skeleton.info->target;
     part_options_ = for_linking(options_);
-    how_ = Linking::how(part_options_, assembler_);
+    link::KeyBuilder how;
+    link::add_options(how, part_options_);
+    how.add(assembler_.name());
+    how.add(assembler_.version());
+    how_ = how.key().hex();
+    link::add_options(how, options_);
+    options_key_ = how.key();
     costs_ = skeleton.linking.costs(how_);
 }
 
@@ -55,22 +63,72 @@ Expected<Candidate> MachineCodeMaker::plan(std::span<const Graft> grafts) const 
     return plan_candidate(skeleton_, grafts, routes_, costs_ ? &*costs_ : nullptr);
 }
 
+// An error is not kept with the candidate: it would have lost its text. The assembler's own is kept with what
+// was assembled, and told anew.
 Expected<MachineCode> MachineCodeMaker::make(Candidate candidate, GraftTimes times,
                                              std::shared_ptr<const SourceText>* text) const {
-    Stopwatch watch;
-    const bool is_linked = candidate.has(Route::link);
     std::shared_ptr<const SourceText> source;
-    if (!is_linked || text != nullptr) source = text_of(skeleton_, candidate);
-    if (text != nullptr) *text = source;
-    times.render += watch.lap();
-    if (is_linked) return linked(std::move(candidate), times);
-    auto cubin = assembler_.assemble(source->text, options_);
-    if (!cubin) return explained(std::move(cubin.error()), source);
-    times.assemble = watch.lap();
-    return MachineCode{std::make_shared<const Cubin>(std::move(*cubin)), std::move(candidate.choices), times};
+    if (text != nullptr) source = *text = text_of(skeleton_, candidate);
+    CacheLevel from = CacheLevel::none;
+    Part cubin;
+    if (cache_ == nullptr || link::names_file(options_)) {
+        cubin = TRY(made(candidate, source, times));
+    } else {
+        std::optional<Error> error;
+        const auto make_cubin = [&]() -> Expected<Cubin> {
+            auto part = made(candidate, source, times);
+            if (part) return **part;
+            error = std::move(part.error());
+            return fail(Errc::work_stopped);
+        };
+        auto found = link::find_or_make(*cache_, key_of(candidate), make_cubin, &from);
+        if (!found && !error) found = made(candidate, source, times);  // of another thread, for which it waited
+        if (!found) return tl::unexpected(error ? *error : found.error());
+        cubin = std::move(*found);
+    }
+    return MachineCode{std::move(cubin), std::move(candidate.choices), times, from};
 }
 
-Expected<MachineCode> MachineCodeMaker::linked(Candidate candidate, GraftTimes times) const {
+link::Key MachineCodeMaker::key_of(const Candidate& candidate) const {
+    link::KeyBuilder key;
+    key.add("machine code 1");
+    key.add(skeleton_.key());
+    key.add(candidate.key());
+    key.add(options_key_);
+    return key.key();
+}
+
+Expected<MachineCodeMaker::Part> MachineCodeMaker::made(const Candidate& candidate,
+                                                        std::shared_ptr<const SourceText> source,
+                                                        GraftTimes& times) const {
+    if (candidate.has(Route::link)) return linked(candidate, times);
+    Stopwatch watch;
+    if (source == nullptr) source = text_of(skeleton_, candidate);
+    times.render += watch.lap();
+    auto part = whole(source);
+    times.assemble = watch.lap();
+    return part ? std::move(part) : explained(std::move(part.error()), source);
+}
+
+// Of a whole candidate only an error is kept under its text: machine code is kept under the candidate's key.
+Expected<MachineCodeMaker::Part> MachineCodeMaker::whole(const std::shared_ptr<const SourceText>& source) const {
+    Part part;
+    const auto assemble = [&]() -> Expected<Cubin> {
+        part = std::make_shared<const Cubin>(TRY(assembler_.assemble(source->text, options_)));
+        return fail(Errc::work_stopped);
+    };
+    const auto key = cache_ != nullptr ? link::assembly_key(source->text, options_, assembler_) : std::nullopt;
+    Expected<Cubin> none = fail(Errc::work_stopped);
+    if (key) {
+        const auto kept = link::find_or_make(*cache_, *key, assemble);
+        if (!kept) none = tl::unexpected(kept.error());
+    }
+    if (!part && none.error().code == Errc::work_stopped) none = assemble();
+    if (!part) return tl::unexpected(std::move(none.error()));
+    return part;
+}
+
+Expected<MachineCodeMaker::Part> MachineCodeMaker::linked(const Candidate& candidate, GraftTimes& times) const {
     Stopwatch watch;
     const Part skeleton = TRY(skeleton_for(candidate));
     std::vector<LinkedName> names;
@@ -83,29 +141,34 @@ Expected<MachineCode> MachineCodeMaker::linked(Candidate candidate, GraftTimes t
         if (std::ranges::find(modules, module) == modules.end()) modules.push_back(std::move(module));
     }
     times.assemble = watch.lap();
-    Cubin cubin = TRY(link_stubs(*skeleton, names, modules, options_.target, options_));
+    auto cubin = TRY(link_stubs(*skeleton, names, modules, options_.target, options_));
     times.link = watch.lap();
-    return MachineCode{std::make_shared<const Cubin>(std::move(cubin)), std::move(candidate.choices), times};
+    return std::make_shared<const Cubin>(std::move(cubin));
 }
 
-Expected<MachineCodeMaker::Part> MachineCodeMaker::assembled(std::string text,
+Expected<MachineCodeMaker::Part> MachineCodeMaker::assembled(std::shared_ptr<const SourceText> source,
                                                              const AssembleOptions& options) const {
-    auto cubin = assembler_.assemble(text, options);
-    if (!cubin)
-        return explained(std::move(cubin.error()),
-                         std::make_shared<const SourceText>(SourceText{"candidate.ptx", std::move(text)}));
+    const auto assemble = [&] { return assembler_.assemble(source->text, options); };
+    const auto key = cache_ != nullptr ? link::assembly_key(source->text, options, assembler_) : std::nullopt;
+    if (key) {
+        auto part = link::find_or_make(*cache_, *key, assemble);
+        return part ? std::move(part) : explained(part.error(), source);
+    }
+    auto cubin = assemble();
+    if (!cubin) return explained(std::move(cubin.error()), source);
     return std::make_shared<const Cubin>(std::move(*cubin));
 }
 
 // Candidates whose stubs are all linked, at the same sites, have one.
 Expected<MachineCodeMaker::Part> MachineCodeMaker::skeleton_for(const Candidate& candidate) const {
-    std::string text = render(skeleton_, candidate, LinkedAs::missing);
+    auto source = std::make_shared<const SourceText>(
+        SourceText{"skeleton.ptx", render(skeleton_, candidate, LinkedAs::missing)});
     link::KeyBuilder key;
-    key.add(text);
+    key.add(source->text);
     const std::string name = key.key().hex();
     const std::lock_guard lock(skeleton_.linking.making);
     if (Part part = skeleton_.linking.find(name, how_)) return part;
-    Part part = TRY(assembled(std::move(text), part_options_));
+    Part part = TRY(assembled(std::move(source), part_options_));
     skeleton_.linking.keep(name, how_, part);
     return part;
 }
@@ -119,7 +182,8 @@ Expected<MachineCodeMaker::Part> MachineCodeMaker::assemble_stubs(
     std::span<const RoutePlan::Linked> stubs) const {
     std::string text = skeleton_.plan()->module_head();
     for (const RoutePlan::Linked& stub : stubs) text += stub.text;
-    Part module = TRY(assembled(std::move(text), part_options_));
+    Part module = TRY(assembled(
+        std::make_shared<const SourceText>(SourceText{"stubs.ptx", std::move(text)}), part_options_));
     for (const RoutePlan::Linked& stub : stubs) skeleton_.linking.keep(stub.name, how_, module);
     return module;
 }
@@ -128,15 +192,13 @@ bool MachineCodeMaker::is_assembled(const RoutePlan::Linked& stub) const {
     return skeleton_.linking.find(stub.name, how_) != nullptr;
 }
 
-// Milliseconds of a stub's module and of a link. Once before, because the linker's first link takes long.
+// Of a stub's module and of a link: once before, because the linker's first link takes long.
 Expected<Preparation> MachineCodeMaker::measured(const Candidate& candidate, Preparation preparation) const {
     const RoutePlan::Filled& one = candidate.filled.front();
-    TRY(linked(candidate, {}));
-    Stopwatch watch;
-    TRY(assemble_stubs({{candidate.plan->linked(*one.site, *one.stub)}}));
-    preparation.stub = watch.lap();
-    TRY(linked(candidate, {}));
-    preparation.link = watch.lap();
+    GraftTimes times;
+    TRY(linked(candidate, times));
+    preparation.stub = TRY(module_of(candidate.plan->linked(*one.site, *one.stub)))->assemble_ms;
+    preparation.link = TRY(linked(candidate, times))->assemble_ms;
     skeleton_.linking.set_costs(how_, {preparation.whole, preparation.stub + preparation.link});
     return preparation;
 }
@@ -157,9 +219,9 @@ std::vector<Graft> MachineCodeMaker::linkable_defaults() const {
 // Every site that `auto` may link is, with its default stub.
 Expected<Preparation> MachineCodeMaker::prepare() const {
     Preparation preparation;
-    Stopwatch watch;
-    TRY(assembled(skeleton_.ptx, options_));
-    preparation.whole = watch.lap();
+    const Part whole_cubin = TRY(assembled(
+        std::make_shared<const SourceText>(SourceText{"skeleton.ptx", skeleton_.ptx}), options_));
+    preparation.whole = whole_cubin->assemble_ms;
     if (!skeleton_.plan()) return tl::unexpected(skeleton_.plan().error());
     preparation.not_linkable = skeleton_.plan()->link_obstacle();
     if (!preparation.not_linkable.empty()) return preparation;
@@ -169,9 +231,7 @@ Expected<Preparation> MachineCodeMaker::prepare() const {
         return preparation;
     }
     const auto candidate = TRY(plan_candidate(skeleton_, grafts, {.route = Route::link}));
-    watch.lap();
-    TRY(skeleton_for(candidate));
-    preparation.skeleton = watch.lap();
+    preparation.skeleton = TRY(skeleton_for(candidate))->assemble_ms;
     return measured(candidate, preparation);
 }
 

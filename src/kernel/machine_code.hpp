@@ -32,19 +32,27 @@ class MachineCodeMaker {
 
   private:
     using Part = Linking::Part;
-    [[nodiscard]] Expected<Part> assembled(std::string text, const AssembleOptions& options) const;
+    [[nodiscard]] Expected<Part> assembled(std::shared_ptr<const SourceText> source,
+                                           const AssembleOptions& options) const;
+    [[nodiscard]] link::Key key_of(const Candidate& candidate) const;
     [[nodiscard]] Expected<Part> skeleton_for(const Candidate& candidate) const;
     [[nodiscard]] Expected<Part> module_of(const RoutePlan::Linked& stub) const;
-    [[nodiscard]] Expected<MachineCode> linked(Candidate candidate, GraftTimes times) const;
+    [[nodiscard]] Expected<Part> made(const Candidate& candidate, std::shared_ptr<const SourceText> source,
+                                      GraftTimes& times) const;
+    [[nodiscard]] Expected<Part> whole(const std::shared_ptr<const SourceText>& source) const;
+    [[nodiscard]] Expected<Part> linked(const Candidate& candidate, GraftTimes& times) const;
     [[nodiscard]] Expected<Preparation> measured(const Candidate& candidate, Preparation preparation) const;
     [[nodiscard]] std::vector<Graft> linkable_defaults() const;
 
     const Skeleton::Data& skeleton_;
     const RouteOptions& routes_;
     const Assembler& assembler_;
+    const Cache* cache_;
     AssembleOptions options_, part_options_;
-    std::string how_;
+    std::string how_;         // parts are assembled
+    link::Key options_key_;  // of all options, and the assembler
     std::optional<RouteCosts> costs_;
 };
 
 }  // namespace ptxgraft::kernel
+

@@ -36,6 +36,8 @@ using syntax::Passed;
 // at some 400.
 constexpr std::size_t least_called_instructions = 512;
 
+constexpr std::size_t most_known = 100'000;  // some 10 MB
+
 // A linked candidate has to cost so many times less than a whole one: its kernel is a little slower, and what
 // was measured once is not exact.
 constexpr double least_gain = 1.5;
@@ -99,6 +101,25 @@ bool RoutePlan::may_leave(const Site& site) const { return unwanted(site).empty(
 
 std::string RoutePlan::obstacle(const Site& site, const Stub& stub, Route route) const {
     if (route == Route::link && !link_obstacle_.empty()) return link_obstacle_;
+    link::KeyBuilder key;
+    key.add(name(route));
+    key.add(site.name);
+    key.add(stub.ptx());
+    const link::Key digits = key.key();
+    const std::string bytes(reinterpret_cast<const char*>(&digits), sizeof digits);
+    {
+        const std::lock_guard lock(known_->mutex);
+        if (const auto found = known_->obstacles.find(bytes); found != known_->obstacles.end())
+            return found->second;
+    }
+    std::string why = find_obstacle(site, stub, route);
+    const std::lock_guard lock(known_->mutex);
+    if (known_->obstacles.size() >= most_known) known_->obstacles.clear();
+    known_->obstacles.emplace(bytes, why);
+    return why;
+}
+
+std::string RoutePlan::find_obstacle(const Site& site, const Stub& stub, Route route) const {
     if (contains(stub.effects(), Effect::exit)) return "it ends the function that it stands in";
     const auto tree = syntax::parse(".version 9.0\n.target sm_90a\n.address_size 64\n" +
                                     definition(site, stub, Route::call));

@@ -3,10 +3,12 @@
 /// What a skeleton's text says about routes of its sites: read once, when somebody asks for another than
 /// `inlined`.
 
-#include <optional>
+#include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -80,8 +82,10 @@ class RoutePlan {
 
   private:
     [[nodiscard]] const SiteRoute& route_of(const Site& site) const;
-    /// Why a stub cannot be called, or linked; empty when it can.
+    /// Why a stub cannot be called, or linked; empty when it can. What was found out is kept: a candidate is
+    /// looked up in less time than its stub is read.
     [[nodiscard]] std::string obstacle(const Site& site, const Stub& stub, Route route) const;
+    [[nodiscard]] std::string find_obstacle(const Site& site, const Stub& stub, Route route) const;
     [[nodiscard]] std::string unwanted(const Site& site) const;
     [[nodiscard]] std::string definition(const Site& site, const Stub& stub, Route route) const;
 
@@ -90,6 +94,13 @@ class RoutePlan {
     // Of the functions that hold copies: variables, parameters, labels; and of the module.
     std::unordered_set<std::string> local_names_, module_names_;
     std::string head_, link_obstacle_;
+
+    struct Known {
+        std::mutex mutex;
+        std::unordered_map<std::string, std::string> obstacles;
+    };
+    std::unique_ptr<Known> known_ = std::make_unique<Known>();
 };
 
 }  // namespace ptxgraft::kernel
+

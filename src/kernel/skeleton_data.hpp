@@ -28,9 +28,22 @@ struct Skeleton::Data {
         return *plan_;
     }
 
+    /// Of the text.
+    [[nodiscard]] const link::Key& key() const {
+        std::call_once(hashed_, [this] {
+            link::KeyBuilder key;
+            key.add(ptx);
+            key_ = key.key();
+        });
+        return key_;
+    }
+
   private:
+    mutable std::once_flag hashed_;
+    mutable link::Key key_;
     mutable std::once_flag planned_;
     mutable std::optional<Expected<kernel::RoutePlan>> plan_;
 };
 
 }  // namespace ptxgraft
+

@@ -89,20 +89,18 @@ Expected<void> check_grid(const Dim3& grid, const Dim3& cluster) {
 
 }  // namespace
 
-Expected<LaunchConfig> check_shape(const EntryInfo& entry, const LaunchConfig& config,
-                                   const EntryLimits& limits) {
+Expected<Dim3> check_shape(const EntryInfo& entry, const LaunchConfig& config, const EntryLimits& limits) {
     TRY(check_extents(config));
     TRY(check_block(entry, config.block, limits.threads_per_block));
     TRY(check_shared(config.shared_bytes, limits));
-    LaunchConfig whole = config;
-    if (is_one(whole.cluster) && entry.required_cluster) whole.cluster = *entry.required_cluster;
-    TRY(check_cluster(entry, whole.cluster, limits.blocks_per_cluster));
-    TRY(check_grid(grid_in_blocks(entry, whole), whole.cluster));
-    return whole;
+    const Dim3 cluster =
+        is_one(config.cluster) && entry.required_cluster ? *entry.required_cluster : config.cluster;
+    TRY(check_cluster(entry, cluster, limits.blocks_per_cluster));
+    TRY(check_grid(grid_in_blocks(entry, config.grid, cluster), cluster));
+    return cluster;
 }
 
-Dim3 grid_in_blocks(const EntryInfo& entry, const LaunchConfig& config) {
-    const Dim3 &grid = config.grid, &cluster = config.cluster;
+Dim3 grid_in_blocks(const EntryInfo& entry, const Dim3& grid, const Dim3& cluster) {
     if (!entry.blocks_are_clusters) return grid;
     const auto times = [](std::uint32_t a, std::uint32_t b) {
         return static_cast<std::uint32_t>(std::min<std::uint64_t>(std::uint64_t{a} * b, UINT32_MAX));

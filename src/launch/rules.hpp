@@ -19,14 +19,14 @@ struct EntryLimits {
     std::uint32_t blocks_per_cluster = 1;  ///< 1: the device has no clusters
 };
 
-/// The launch as a device does it: where the configuration names no cluster, with the one that the entry
-/// requires. Errors: Errc::launch_shape_invalid says which rule is broken.
-[[nodiscard]] Expected<LaunchConfig> check_shape(const EntryInfo& entry, const LaunchConfig& config,
-                                                 const EntryLimits& limits);
+/// The cluster of a launch that keeps the rules: the configuration's, or, where that names none, the one that
+/// the entry requires. Errors: Errc::launch_shape_invalid says which rule is broken.
+[[nodiscard]] Expected<Dim3> check_shape(const EntryInfo& entry, const LaunchConfig& config,
+                                         const EntryLimits& limits);
 
 /// The grid of a launch in blocks: that of an entry that is `.blocksareclusters` is in clusters (PTX ISA
 /// 11.8.1).
-[[nodiscard]] Dim3 grid_in_blocks(const EntryInfo& entry, const LaunchConfig& config);
+[[nodiscard]] Dim3 grid_in_blocks(const EntryInfo& entry, const Dim3& grid, const Dim3& cluster);
 
 [[nodiscard]] tl::unexpected<Error> argument_count_differs(const EntryInfo& entry, std::size_t count);
 [[nodiscard]] tl::unexpected<Error> argument_size_differs(const EntryInfo& entry, std::size_t index,

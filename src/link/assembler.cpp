@@ -7,21 +7,63 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/try.hpp"
 #include "link/assembler_log.hpp"
 #include "link/cubin.hpp"
+#include "link/module_text.hpp"
 #include "ptxgraft/target.hpp"
 
 namespace ptxgraft {
 
 namespace link {
+namespace {
 
-Expected<std::string> assembly_target(std::string_view ptx, const AssembleOptions& options) {
+Expected<void> check_losses(std::span<const PerformanceLoss> losses) {
+    if (losses.empty()) return {};
+    std::string all;
+    for (const auto& loss : losses)
+        all += (all.empty() ? "C" : "\nC") + std::to_string(loss.code) + " " + loss.message;
+    return fail(Errc::performance_loss, std::move(all));
+}
+
+}  // namespace
+
+Expected<void> check_limits(std::span<const FunctionUsage> functions, const AssembleLimits& limits) {
+    for (const FunctionUsage& f : functions) {
+        const struct {
+            std::optional<std::uint32_t> most;
+            std::uint32_t used;
+            std::string_view unit;
+        } rows[] = {
+            {f.is_entry ? limits.registers : std::nullopt, f.registers, "registers"},
+            {limits.spill_bytes, f.spill_store_bytes + f.spill_load_bytes, "bytes of spill stores and loads"},
+            {limits.stack_bytes, f.stack_bytes, "bytes of stack"},
+            {limits.code_bytes, f.code_bytes, "bytes of code"},
+        };
+        for (const auto& row : rows)
+            if (row.most && row.used > *row.most)
+                return fail(
+                    Errc::assemble_limit_exceeded,
+                    fmt::format("'{}' has {} {}; the limit is {}", f.name, row.used, row.unit, *row.most));
+    }
+    return {};
+}
+
+Expected<Cubin> checked(Cubin cubin, const AssembleOptions& options) {
+    if (!options.allow_performance_loss) TRY(check_losses(cubin.losses));
+    TRY(check_limits(cubin.functions, options.limits));
+    return cubin;
+}
+
+Expected<Assembly> begin_assembly(std::string_view ptx, const AssembleOptions& options) {
+    TRY(check_text(ptx));
+    if (options.stop.stop_requested()) return fail(Errc::assembler_ended, "the caller's stop came before");
     if (!options.target.empty()) {
-        const auto known = parse_architecture(options.target);
-        return known ? Expected<std::string>(options.target) : tl::unexpected(known.error());
+        TRY(parse_architecture(options.target));
+        return Assembly{options.target};
     }
     const std::string_view target = target_of(ptx);
-    if (!target.empty()) return std::string(target);
+    if (!target.empty()) return Assembly{std::string(target)};
     return fail(Errc::target_unknown, "(the module has no .target sm_NN, and the options name none)");
 }
 
@@ -53,18 +95,26 @@ std::vector<std::string> ptxas_arguments(const std::string& target, const Assemb
     return arguments;
 }
 
-Expected<Cubin> finish(Cubin cubin, const AssembleOptions& options, const Assembler& by) {
+double milliseconds_since(Clock::time_point begin) {
+    return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+}
+
+Expected<Cubin> finish(Cubin cubin, const AssembleOptions& options, const Assembler& by,
+                       const Assembly& assembly) {
+    cubin.assemble_ms = milliseconds_since(assembly.begin);
     cubin.functions = parse_usage(cubin.log);
-    if (is_whole_cubin(cubin.image)) complete_usage(cubin.image, cubin.functions);
+    if (is_whole_cubin(cubin.image)) complete_usage(cubin);
     const std::vector<Tool> tools = tools_of(cubin.image);
     cubin.assembler =
         tools.empty() ? std::string(by.name()) : fmt::format("{} {}", by.name(), tools.front().version);
     cubin.losses = parse_losses(cubin.log);
-    if (cubin.losses.empty() || options.allow_performance_loss) return cubin;
-    std::string all;
-    for (const auto& loss : cubin.losses)
-        all += (all.empty() ? "C" : "\nC") + std::to_string(loss.code) + " " + loss.message;
-    return fail(Errc::performance_loss, std::move(all));
+    return checked(std::move(cubin), options);
+}
+
+tl::unexpected<Error> killed(const std::string& what, Wait waited, std::chrono::milliseconds timeout) {
+    if (waited == Wait::stopped) return fail(Errc::assembler_ended, what + " was killed: the caller's stop");
+    return fail(Errc::assembler_ended,
+                fmt::format("{} was killed after {} ms, the limit for a module", what, timeout.count()));
 }
 
 std::string version_by_assembling(const Assembler& assembler, std::string otherwise) {

@@ -46,6 +46,7 @@ bool is_of_input(Errc code) {
         case Errc::cuda_compile_failed:
         case Errc::assemble_failed:
         case Errc::performance_loss:
+        case Errc::assemble_limit_exceeded:
         case Errc::module_refused:
         case Errc::link_failed:
         case Errc::target_differs:

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 #include "link/elf.hpp"
 #include "link/text.hpp"
@@ -50,6 +51,36 @@ std::uint32_t shared_bytes(const Elf& elf, const std::string& name) {
     const bool is_linked = section->sh_type == SHT_NOBITS;
     const std::uint32_t reserved = is_linked && elf.architecture() >= 90 ? reserved_shared_bytes : 0;
     return bytes >= reserved ? bytes - reserved : bytes;
+}
+
+// The banks of constants from 1 on, of a function or, without one, of the module.
+std::uint32_t constant_bytes(const Elf& elf, const std::string& function) {
+    constexpr int banks = 18;
+    std::uint64_t bytes = 0;
+    for (int bank = 1; bank < banks; ++bank)
+        if (const auto section = elf.find(".nv.constant" + std::to_string(bank) + function))
+            bytes += section->sh_size;
+    return static_cast<std::uint32_t>(bytes);
+}
+
+std::uint32_t code_bytes(const Elf& elf, const std::string& name) {
+    const auto section = elf.find(".text." + name);
+    return section ? static_cast<std::uint32_t>(section->sh_size) : 0;
+}
+
+// Entries that are assembled whole have copies of the functions that they call, as symbols `$ENTRY$FUNCTION`.
+void add_copies(const Elf& elf, std::vector<FunctionUsage>& functions) {
+    std::unordered_map<std::string, FunctionUsage*> copies;
+    for (FunctionUsage& f : functions)
+        for (const FunctionUsage& entry : functions)
+            if (!f.is_entry && f.code_bytes == 0 && entry.is_entry)
+                copies.emplace("$" + entry.name + "$" + f.name, &f);
+    if (copies.empty()) return;
+    elf.for_each_symbol([&](std::string_view name, const Elf64_Sym& symbol) {
+        if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC) return;
+        const auto found = copies.find(std::string(name));
+        if (found != copies.end()) found->second->code_bytes += static_cast<std::uint32_t>(symbol.st_size);
+    });
 }
 
 // A zero-terminated text at an offset.
@@ -99,12 +130,17 @@ std::uint32_t toolkit_of(std::span<const std::byte> image) {
     return read<std::uint16_t>(elf.content(*section), sizeof(Elf64_Nhdr) + 12 + 4).value_or(0);
 }
 
-void complete_usage(std::span<const std::byte> image, std::vector<FunctionUsage>& functions) {
-    const Elf elf(image);
-    read_module_info(elf, functions);
-    for (FunctionUsage& usage : functions) {
+void complete_usage(Cubin& cubin) {
+    const Elf elf(cubin.image);
+    read_module_info(elf, cubin.functions);
+    cubin.constant_bytes = constant_bytes(elf, "");
+    for (FunctionUsage& usage : cubin.functions) {
         // Only entries have a bank of parameters.
-        usage.is_entry = usage.is_entry || elf.find(".nv.constant0." + usage.name).has_value();
+        const auto parameters = elf.find(".nv.constant0." + usage.name);
+        usage.is_entry = usage.is_entry || parameters;
+        usage.parameter_bytes = parameters ? static_cast<std::uint32_t>(parameters->sh_size) : 0;
+        usage.constant_bytes = constant_bytes(elf, "." + usage.name);
+        usage.code_bytes = code_bytes(elf, usage.name);
         if (usage.shared_bytes == 0) usage.shared_bytes = shared_bytes(elf, usage.name);
         if (const auto info = elf.find(".nv.info." + usage.name); info && usage.barriers == 0) {
             for_each_attribute(elf.content(*info),
@@ -113,6 +149,7 @@ void complete_usage(std::span<const std::byte> image, std::vector<FunctionUsage>
                                });
         }
     }
+    add_copies(elf, cubin.functions);
 }
 
 }  // namespace ptxgraft::link

@@ -15,9 +15,10 @@ namespace ptxgraft::link {
 /// (Elf::is_whole). nvJitLink does not survive others.
 [[nodiscard]] bool is_whole_cubin(std::span<const std::byte> image);
 
-/// Adds what the cubin itself says of its functions where the log is silent: registers, stack and barriers of
-/// device functions, and everything but spills after linking. `image` must be whole.
-void complete_usage(std::span<const std::byte> image, std::vector<FunctionUsage>& functions);
+/// Adds what the image itself says of its functions where the log is silent: bytes of code and constants;
+/// registers, stack and barriers of device functions; everything but spills after linking. The image must be
+/// whole.
+void complete_usage(Cubin& cubin);
 
 /// Who made machine code: `ptxas`, `13.5.37`. A linked cubin names its linker and then the assembler of each
 /// part.

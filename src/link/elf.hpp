@@ -77,6 +77,13 @@ class Elf {
     [[nodiscard]] std::optional<Elf64_Shdr> find(std::string_view section_name) const;
     [[nodiscard]] std::span<const std::byte> content(const Elf64_Shdr& section) const;
     [[nodiscard]] std::string_view symbol_name(std::uint32_t symbol) const;
+    /// Calls `visit(name, Elf64_Sym)` for each symbol.
+    template <class Visitor> void for_each_symbol(Visitor visit) const {
+        const std::uint64_t count = is_whole_ ? symbol_count() : 0;
+        for (std::uint32_t i = 0; i < count; ++i)
+            if (const auto symbol = read<Elf64_Sym>(content(symbols_), std::uint64_t(i) * sizeof(Elf64_Sym)))
+                visit(symbol_name(i), *symbol);
+    }
 
   private:
     [[nodiscard]] std::optional<Elf64_Shdr> section(std::uint64_t index) const;

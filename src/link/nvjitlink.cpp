@@ -10,6 +10,7 @@
 #include "link/assembler.hpp"
 #include "link/assembler_log.hpp"
 #include "link/cubin.hpp"
+#include "link/module_text.hpp"
 #include "link/text.hpp"
 #include "link/toolkit.hpp"
 #include "ptxgraft/link.hpp"
@@ -94,20 +95,19 @@ class NvJitLink final : public Assembler {
     }
 
     Expected<Cubin> assemble(std::string_view ptx, const AssembleOptions& options) const override {
-        TRY(check_text(ptx));
+        const auto assembly = TRY(begin_assembly(ptx, options));
         if (const Span loss = relocatable_loss(ptx); loss.known())
             return fail(Errc::module_refused, loss,
                         "nvJitLink assembles as relocatable, which drops setmaxnreg and serialises wgmma; "
                         "nvptxcompiler does not");
-        const auto target = TRY(assembly_target(ptx, options));
-        TRY(check_target(target));
-        return assemble_for(target, ptx, options);
+        TRY(check_target(assembly.target));
+        return assemble_for(assembly, ptx, options);
     }
 
   private:
-    Expected<Cubin> assemble_for(const std::string& target, std::string_view ptx,
+    Expected<Cubin> assemble_for(const Assembly& assembly, std::string_view ptx,
                                  const AssembleOptions& options) const {
-        const Linker linker = create(arguments_of(target, options));
+        const Linker linker = create(arguments_of(assembly.target, options));
         if (!linker) return fail(Errc::assemble_failed, "nvJitLink does not know one of the options");
         // nvJitLink reads to a zero byte when it looks for the end of the text.
         const std::string text(ptx);
@@ -117,7 +117,7 @@ class NvJitLink final : public Assembler {
         if (result != NVJITLINK_SUCCESS) return assembly_error(error_log(linker.get(), result), ptx);
         Cubin cubin = linked(linker.get());
         if (cubin.image.empty()) return fail(Errc::assemble_failed, "nvJitLink gives no cubin");
-        return finish(std::move(cubin), options, *this);
+        return finish(std::move(cubin), options, *this, assembly);
     }
 };
 
@@ -156,7 +156,9 @@ const Assembler* nvjitlink() {
     return &assembler;
 }
 
-Expected<Cubin> link_cubins(std::span<const std::span<const std::byte>> cubins, std::string_view target) {
+Expected<Cubin> link_cubins(std::span<const std::span<const std::byte>> cubins, std::string_view target,
+                            const AssembleLimits& limits) {
+    const auto begin = Clock::now();
     if (cubins.empty()) return fail(Errc::argument_invalid, "no cubins to link");
     TRY(check_target(target));
     for (std::size_t i = 0; i < cubins.size(); ++i)
@@ -175,7 +177,9 @@ Expected<Cubin> link_cubins(std::span<const std::span<const std::byte>> cubins, 
         return link_error(error_log(linker.get(), result), 0);
     Cubin cubin = linked(linker.get());
     if (!is_whole_cubin(cubin.image)) return fail(Errc::link_failed, "nvJitLink gives no cubin");
-    complete_usage(cubin.image, cubin.functions);
+    cubin.assemble_ms = milliseconds_since(begin);
+    complete_usage(cubin);
+    TRY(check_limits(cubin.functions, limits));
     cubin.assembler = makers_of(cubin.image);
     cubin.losses = parse_losses(cubin.log);
     return cubin;

@@ -44,19 +44,18 @@ class NvPtxCompiler final : public Assembler {
     }
 
     Expected<Cubin> assemble(std::string_view ptx, const AssembleOptions& options) const override {
-        TRY(check_text(ptx));
-        const auto target = TRY(assembly_target(ptx, options));
+        const auto assembly = TRY(begin_assembly(ptx, options));
 
         nvPTXCompilerHandle created = nullptr;
         if (nvPTXCompilerCreate(&created, ptx.size(), ptx.data()) != NVPTXCOMPILE_SUCCESS)
             return fail(Errc::assembler_not_usable, "nvPTXCompiler cannot start");
         const Compiler compiler(created);
-        const std::vector<std::string> arguments = ptxas_arguments(target, options);
+        const std::vector<std::string> arguments = ptxas_arguments(assembly.target, options);
         std::vector<const char*> argv;
         for (const auto& argument : arguments) argv.push_back(argument.c_str());
         const auto result = nvPTXCompilerCompile(created, static_cast<int>(argv.size()), argv.data());
         if (result != NVPTXCOMPILE_SUCCESS) return failure(created, result, ptx);
-        return program(created, options);
+        return program(created, options, assembly);
     }
 
   private:
@@ -68,7 +67,8 @@ class NvPtxCompiler final : public Assembler {
         return assembly_error(std::move(log), ptx);
     }
 
-    Expected<Cubin> program(nvPTXCompilerHandle compiler, const AssembleOptions& options) const {
+    Expected<Cubin> program(nvPTXCompilerHandle compiler, const AssembleOptions& options,
+                            const Assembly& assembly) const {
         std::size_t size = 0;
         if (nvPTXCompilerGetCompiledProgramSize(compiler, &size) != NVPTXCOMPILE_SUCCESS)
             return fail(Errc::assembler_not_usable, "nvPTXCompiler gives no program");
@@ -77,7 +77,7 @@ class NvPtxCompiler final : public Assembler {
         if (nvPTXCompilerGetCompiledProgram(compiler, cubin.image.data()) != NVPTXCOMPILE_SUCCESS)
             return fail(Errc::assembler_not_usable, "nvPTXCompiler gives no program");
         cubin.log = log_of(compiler, nvPTXCompilerGetInfoLogSize, nvPTXCompilerGetInfoLog);
-        return finish(std::move(cubin), options, *this);
+        return finish(std::move(cubin), options, *this, assembly);
     }
 };
 

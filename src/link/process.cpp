@@ -1,4 +1,4 @@
-// Starts a program in a process group of its own, reads what it prints, and kills it when its time is up.
+// Starts programs in process groups of their own and collects them; runs one to its end, or kills it before.
 
 #include "link/process.hpp"
 
@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/eventfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,75 +15,21 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <thread>
+
+#include "base/try.hpp"
 
 namespace ptxgraft::link {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-// A file descriptor that is closed with its owner.
-class File {
-  public:
-    explicit File(int number = -1) : number_(number) {}
-    ~File() { close(); }
-    File(const File&) = delete;
-    File& operator=(const File&) = delete;
-    [[nodiscard]] int number() const { return number_; }
-    void set(int number) { number_ = number; }
-    void close() {
-        if (number_ >= 0) ::close(number_);
-        number_ = -1;
-    }
-
-  private:
-    int number_;
-};
-
-// A started process and its group: killed and collected with its owner.
-class Child {
-  public:
-    explicit Child(pid_t id) : id_(id) {}
-    ~Child() {
-        if (is_over_) return;
-        kill();
-        while (::waitpid(id_, &status_, 0) < 0 && errno == EINTR) {}
-    }
-    Child(const Child&) = delete;
-    Child& operator=(const Child&) = delete;
-
-    void kill() const { ::kill(-id_, SIGKILL); }
-    // Whether it has ended by then.
-    bool wait_until(Clock::time_point end) {
-        for (;;) {
-            const pid_t done = ::waitpid(id_, &status_, WNOHANG);
-            // Without a status (the program ignores SIGCHLD) the output alone tells how it went.
-            if (done == id_ || (done < 0 && errno != EINTR)) return is_over_ = true;
-            if (Clock::now() >= end) return false;
-            std::this_thread::sleep_for(std::chrono::milliseconds(1));
-        }
-    }
-    [[nodiscard]] int status() const { return status_; }
-
-  private:
-    pid_t id_;
-    int status_ = 0;
-    bool is_over_ = false;
-};
-
-// Reads until the writer has closed its end; false when the time is up before.
-bool read_until(int file, Clock::time_point end, std::string& output) {
+// Reads until the writer has closed its end.
+Wait read_all(int file, const Patience& patience, std::string& output) {
     constexpr std::size_t most = 16 << 20;
     std::array<char, 65536> block;
     for (;;) {
-        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
-        if (left <= 0) return false;
-        pollfd wanted{file, POLLIN, 0};
-        const int ready = ::poll(&wanted, 1, static_cast<int>(std::min<long long>(left, 1'000'000)));
-        if (ready == 0 || (ready < 0 && errno == EINTR)) continue;
-        const ssize_t got = ready < 0 ? -1 : ::read(file, block.data(), block.size());
+        if (const Wait waited = patience.wait(file, POLLIN); waited != Wait::done) return waited;
+        const ssize_t got = ::read(file, block.data(), block.size());
         if (got < 0 && errno == EINTR) continue;
-        if (got <= 0) return true;
+        if (got <= 0) return Wait::done;
         output.append(block.data(), std::min(static_cast<std::size_t>(got), most - output.size()));
     }
 }
@@ -90,10 +37,14 @@ bool read_until(int file, Clock::time_point end, std::string& output) {
 // How the process starts: its files, its folder, a group of its own, and signals as a fresh program has them.
 class SpawnPlan {
   public:
-    SpawnPlan(const std::string& folder, int output) {
+    // Neither file is one of the standard ones.
+    SpawnPlan(const std::string& folder, int input, int output) {
         ::posix_spawn_file_actions_init(&files_);
         ::posix_spawnattr_init(&attributes_);
-        ::posix_spawn_file_actions_addopen(&files_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+        if (input < 0)
+            ::posix_spawn_file_actions_addopen(&files_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+        else
+            ::posix_spawn_file_actions_adddup2(&files_, input, STDIN_FILENO);
         ::posix_spawn_file_actions_adddup2(&files_, output, STDOUT_FILENO);
         ::posix_spawn_file_actions_adddup2(&files_, output, STDERR_FILENO);
         ::posix_spawn_file_actions_addclosefrom_np(&files_, STDERR_FILENO + 1);
@@ -127,26 +78,86 @@ class SpawnPlan {
     posix_spawnattr_t attributes_;
 };
 
+// The same file under a number that is no standard one's, as files have it that a program opens after it has
+// closed a standard one: the process has its own there.
+File beyond_standard(int file) { return File(::fcntl(file, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)); }
+
 tl::unexpected<Error> cannot_start(const std::string& program, int error) {
     return fail(Errc::assembler_not_usable, fmt::format("{}: {}", program, std::strerror(error)));
 }
 
 }  // namespace
 
+void File::close() {
+    if (number_ >= 0) ::close(number_);
+    number_ = -1;
+}
+
+void Patience::Waker::operator()() const { ::eventfd_write(file, 1); }
+
+Patience::Patience(Clock::time_point end, const std::stop_token& stop)
+    : end_(end), stopped_(stop.stop_possible() ? ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : -1) {
+    if (stopped_.number() >= 0) callback_.emplace(stop, Waker{stopped_.number()});
+}
+
+Patience::Patience(std::chrono::milliseconds time, const std::stop_token& stop)
+    : Patience(Clock::now() + std::min<std::chrono::milliseconds>(time, std::chrono::hours(24 * 365)), stop) {
+}
+
+Wait Patience::wait(int file, short events) const {
+    using std::chrono::milliseconds;
+    for (;;) {
+        pollfd wanted[] = {{file, events, 0}, {stopped_.number(), POLLIN, 0}};
+        const auto left = std::chrono::ceil<milliseconds>(end_ - Clock::now()).count();
+        const int most = file < 0 ? 1 : 1'000'000;
+        const int ready = ::poll(wanted, 2, static_cast<int>(std::clamp<long long>(left, 0, most)));
+        if (ready > 0 && wanted[1].revents != 0) return Wait::stopped;
+        if (left <= 0) return Wait::late;
+        if ((ready > 0 && wanted[0].revents != 0) || (ready == 0 && file < 0)) return Wait::done;
+    }
+}
+
+Child::~Child() {
+    if (is_over_) return;
+    kill();
+    while (::waitpid(id_, &status_, 0) < 0 && errno == EINTR) {}
+}
+
+bool Child::is_over() {
+    if (is_over_) return true;
+    const pid_t done = ::waitpid(id_, &status_, WNOHANG);
+    // Without a status (the program ignores SIGCHLD) nothing tells how it went.
+    return is_over_ = done == id_ || (done < 0 && errno != EINTR);
+}
+
+Wait Child::wait(const Patience& patience) {
+    while (!is_over())
+        if (const Wait waited = patience.wait(-1, 0); waited != Wait::done) return waited;
+    return Wait::done;
+}
+
+void Child::kill() const { ::kill(-id_, SIGKILL); }
+
+Expected<pid_t> start_process(const std::vector<std::string>& arguments, const std::string& folder, int input,
+                              int output) {
+    const File in = input < 0 ? File() : beyond_standard(input), out = beyond_standard(output);
+    if ((input >= 0 && in.number() < 0) || out.number() < 0) return cannot_start(arguments.front(), errno);
+    pid_t id = 0;
+    const int error = SpawnPlan(folder, in.number(), out.number()).start(id, arguments);
+    return error == 0 ? Expected<pid_t>(id) : cannot_start(arguments.front(), error);
+}
+
 Expected<ProcessEnd> run_process(const std::vector<std::string>& arguments, const std::string& folder,
-                                 std::chrono::milliseconds timeout) {
+                                 const Patience& patience) {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) return cannot_start(arguments.front(), errno);
     File output(ends[0]), input(ends[1]);
-    pid_t id = 0;
-    if (const int error = SpawnPlan(folder, input.number()).start(id, arguments); error != 0)
-        return cannot_start(arguments.front(), error);
-    Child child(id);
+    Child child(TRY(start_process(arguments, folder, -1, input.number())));
     input.close();
     ProcessEnd end;
-    const auto latest = Clock::now() + timeout;
-    end.was_stopped = !read_until(output.number(), latest, end.output) || !child.wait_until(latest);
-    if (end.was_stopped) return end;  // and the child is killed
+    end.waited = read_all(output.number(), patience, end.output);
+    if (end.waited == Wait::done) end.waited = child.wait(patience);
+    if (end.waited != Wait::done) return end;  // and the child is killed
     if (WIFEXITED(child.status())) end.exit_status = WEXITSTATUS(child.status());
     if (WIFSIGNALED(child.status())) end.signal = WTERMSIG(child.status());
     return end;

@@ -51,26 +51,23 @@ class Ptxas final : public Assembler {
     std::string version() const override { return version_; }
 
     Expected<Cubin> assemble(std::string_view ptx, const AssembleOptions& options) const override {
-        TRY(check_text(ptx));
-        const auto target = TRY(assembly_target(ptx, options));
+        const auto assembly = TRY(begin_assembly(ptx, options));
         const TemporaryFolder folder(options_.temporary_dir);
         if (!folder.is_made() || !write_new_file(folder.path() + "/" + input_name, ptx))
             return fail(Errc::file_not_writable,
                         fmt::format("{}: {}", options_.temporary_dir, std::strerror(errno)));
-        std::vector<std::string> arguments = ptxas_arguments(target, options);
+        std::vector<std::string> arguments = ptxas_arguments(assembly.target, options);
         arguments.insert(arguments.begin(), path_);
         arguments.insert(arguments.end(), {"--output-file", output_name, input_name});
-        auto end = run_process(arguments, folder.path(), options_.timeout);
-        if (!end) return tl::unexpected(std::move(end.error()));
-        return result(std::move(*end), folder.path(), ptx, options);
+        const Patience patience(options_.timeout, options.stop);
+        auto end = TRY(run_process(arguments, folder.path(), patience));
+        return result(std::move(end), folder.path(), ptx, options, assembly);
     }
 
   private:
     Expected<Cubin> result(ProcessEnd end, const std::string& folder, std::string_view ptx,
-                           const AssembleOptions& options) const {
-        if (end.was_stopped)
-            return fail(Errc::assembler_ended,
-                        fmt::format("ptxas {} was killed after {} ms", version_, options_.timeout.count()));
+                           const AssembleOptions& options, const Assembly& assembly) const {
+        if (end.waited != Wait::done) return killed("ptxas " + version_, end.waited, options_.timeout);
         if (end.signal != 0)
             return fail(Errc::assembler_ended,
                         fmt::format("ptxas {}: {}", version_, ::strsignal(end.signal)));
@@ -87,7 +84,7 @@ class Ptxas final : public Assembler {
         Cubin cubin;
         cubin.image.assign(bytes.begin(), bytes.end());
         cubin.log = std::move(log);
-        return finish(std::move(cubin), options, *this);
+        return finish(std::move(cubin), options, *this, assembly);
     }
 
     std::string path_, version_;
@@ -101,13 +98,12 @@ Expected<std::shared_ptr<const Assembler>> ptxas(const std::string& path, const 
     const std::string program = fs::absolute(path, error).string();
     if (path.empty() || path.find('\0') != std::string::npos || !fs::is_regular_file(program, error))
         return fail(Errc::assembler_not_usable, fmt::format("there is no program {}", path));
-    auto end = run_process({program, "--version"}, "/", options.timeout);
-    if (!end) return tl::unexpected(std::move(end.error()));
-    const std::string_view version = tools_version(end->output);
-    if (end->was_stopped || end->signal != 0 || end->exit_status != 0 || version.empty())
+    auto end = TRY(run_process({program, "--version"}, "/", Patience(options.timeout)));
+    const std::string_view version = tools_version(end.output);
+    if (end.waited != Wait::done || end.signal != 0 || end.exit_status != 0 || version.empty())
         return fail(Errc::assembler_not_usable,
                     fmt::format("'{} --version' does not say a version as ptxas does\n{}", path,
-                                trimmed_log(end->output)));
+                                trimmed_log(end.output)));
     return std::make_shared<const Ptxas>(program, std::string(version), options);
 }
 

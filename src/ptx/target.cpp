@@ -17,20 +17,26 @@ struct Row {
     std::uint16_t family;                   // of sm_Xf
     std::uint16_t shared_kilobytes;         // of a block
     std::uint16_t blocks_per_cluster;
+    std::uint16_t warps_per_multiprocessor, blocks_per_multiprocessor;
 };
 // PTX ISA 11.1.2, the versions that ptxas takes, and the CUDA C++ Programming Guide.
 constexpr std::array<Row, 32> rows = {{
-    {10, 10, 0, 0, 0, 16, 1},        {11, 10, 0, 0, 0, 16, 1},        {12, 12, 0, 0, 0, 16, 1},
-    {13, 12, 0, 0, 0, 16, 1},        {20, 20, 0, 0, 0, 48, 1},        {21, 20, 0, 0, 0, 48, 1},
-    {30, 31, 0, 0, 0, 48, 1},        {32, 40, 0, 0, 0, 48, 1},        {35, 31, 0, 0, 0, 48, 1},
-    {37, 41, 0, 0, 0, 48, 1},        {50, 40, 0, 0, 0, 48, 1},        {52, 41, 0, 0, 0, 48, 1},
-    {53, 42, 0, 0, 0, 48, 1},        {60, 50, 0, 0, 0, 48, 1},        {61, 50, 0, 0, 0, 48, 1},
-    {62, 50, 0, 0, 0, 48, 1},        {70, 60, 0, 0, 0, 96, 1},        {72, 61, 0, 0, 0, 96, 1},
-    {75, 63, 0, 0, 0, 64, 1},        {80, 70, 0, 0, 0, 163, 1},       {86, 71, 0, 0, 0, 99, 1},
-    {87, 74, 0, 0, 0, 163, 1},       {88, 74, 0, 0, 0, 163, 1},       {89, 78, 0, 0, 0, 99, 1},
-    {90, 78, 80, 0, 0, 227, 16},     {100, 86, 86, 88, 100, 227, 16}, {101, 86, 86, 88, 110, 227, 16},
-    {103, 88, 88, 88, 100, 227, 16}, {107, 94, 94, 94, 100, 227, 16}, {110, 90, 90, 90, 110, 227, 16},
-    {120, 87, 87, 88, 120, 99, 16},  {121, 88, 88, 88, 120, 99, 16},
+    {10, 10, 0, 0, 0, 16, 1, 24, 8},         {11, 10, 0, 0, 0, 16, 1, 24, 8},
+    {12, 12, 0, 0, 0, 16, 1, 32, 8},         {13, 12, 0, 0, 0, 16, 1, 32, 8},
+    {20, 20, 0, 0, 0, 48, 1, 48, 8},         {21, 20, 0, 0, 0, 48, 1, 48, 8},
+    {30, 31, 0, 0, 0, 48, 1, 64, 16},        {32, 40, 0, 0, 0, 48, 1, 64, 16},
+    {35, 31, 0, 0, 0, 48, 1, 64, 16},        {37, 41, 0, 0, 0, 48, 1, 64, 16},
+    {50, 40, 0, 0, 0, 48, 1, 64, 32},        {52, 41, 0, 0, 0, 48, 1, 64, 32},
+    {53, 42, 0, 0, 0, 48, 1, 64, 32},        {60, 50, 0, 0, 0, 48, 1, 64, 32},
+    {61, 50, 0, 0, 0, 48, 1, 64, 32},        {62, 50, 0, 0, 0, 48, 1, 64, 32},
+    {70, 60, 0, 0, 0, 96, 1, 64, 32},        {72, 61, 0, 0, 0, 96, 1, 64, 32},
+    {75, 63, 0, 0, 0, 64, 1, 32, 16},        {80, 70, 0, 0, 0, 163, 1, 64, 32},
+    {86, 71, 0, 0, 0, 99, 1, 48, 16},        {87, 74, 0, 0, 0, 163, 1, 48, 16},
+    {88, 74, 0, 0, 0, 163, 1, 48, 16},       {89, 78, 0, 0, 0, 99, 1, 48, 24},
+    {90, 78, 80, 0, 0, 227, 16, 64, 32},     {100, 86, 86, 88, 100, 227, 16, 64, 32},
+    {101, 86, 86, 88, 110, 227, 16, 48, 24}, {103, 88, 88, 88, 100, 227, 16, 64, 32},
+    {107, 94, 94, 94, 100, 227, 16, 64, 32}, {110, 90, 90, 90, 110, 227, 16, 48, 24},
+    {120, 87, 87, 88, 120, 99, 16, 48, 24},  {121, 88, 88, 88, 120, 99, 16, 48, 24},
 }};
 constexpr std::uint16_t first_emulated = 75;
 
@@ -106,10 +112,18 @@ Architecture whole_architecture(std::uint32_t sm) {
 ArchitectureLimits architecture_limits(std::uint32_t sm) {
     const auto behind = std::ranges::upper_bound(rows, sm, {}, &Row::sm);
     const Row& row = behind == rows.begin() ? rows.front() : *std::prev(behind);
-    return {row.shared_kilobytes * 1024u, row.blocks_per_cluster};
+    return {row.shared_kilobytes * 1024u, row.sm >= 80 ? 1024u : 0u, row.blocks_per_cluster,
+            row.warps_per_multiprocessor * 32u, row.blocks_per_multiprocessor};
 }
 
 bool is_emulated(std::uint32_t sm) { return sm >= first_emulated && find(sm) != nullptr; }
+
+std::vector<std::uint32_t> emulated_numbers() {
+    std::vector<std::uint32_t> numbers;
+    for (const Row& row : rows)
+        if (row.sm >= first_emulated) numbers.push_back(row.sm);
+    return numbers;
+}
 
 std::string emulated_architectures() { return names_from(first_emulated); }
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "ptxgraft/target.hpp"
 
@@ -26,17 +27,20 @@ namespace ptxgraft {
 /// The architecture with all that it has: sm_90a of 90, sm_80 of 80.
 [[nodiscard]] Architecture whole_architecture(std::uint32_t sm);
 
-/// What a device of an architecture lets one block and one cluster have (CUDA C++ Programming Guide,
-/// technical specifications per compute capability).
+/// What a device of an architecture lets one block, one cluster and one multiprocessor have (CUDA C++
+/// Programming Guide, technical specifications per compute capability).
 struct ArchitectureLimits {
-    std::uint32_t shared_bytes_per_block;  ///< static and dynamic
-    std::uint32_t blocks_per_cluster;      ///< 1: no clusters; above 8 they are not portable
+    std::uint32_t shared_bytes_per_block;           ///< static and dynamic
+    std::uint32_t reserved_shared_bytes_per_block;  ///< beside them, by CUDA: from sm_80 on
+    std::uint32_t blocks_per_cluster;               ///< 1: no clusters; above 8 they are not portable
+    std::uint32_t threads_per_multiprocessor, blocks_per_multiprocessor;
 };
 /// Of one that there is not: those of the one before.
 [[nodiscard]] ArchitectureLimits architecture_limits(std::uint32_t sm);
 
 /// The emulator can be a device of this architecture: of every one from sm_75 on.
 [[nodiscard]] bool is_emulated(std::uint32_t sm);
-[[nodiscard]] std::string emulated_architectures();  ///< "sm_75, sm_80, …"
+[[nodiscard]] std::vector<std::uint32_t> emulated_numbers();  ///< 75, 80 …
+[[nodiscard]] std::string emulated_architectures();           ///< "sm_75, sm_80, …"
 
 }  // namespace ptxgraft

@@ -19,7 +19,7 @@ using testing::StartsWith;
 
 TEST_F(Cli, HelpAndVersionSucceed) {
     for (const char* verb :
-         {"compile", "sites", "stub", "set", "graft", "roundtrip", "verify", "isa", "run"}) {
+         {"compile", "sites", "stub", "set", "graft", "roundtrip", "verify", "isa", "run", "devices"}) {
         EXPECT_THAT(ptxgraft({"--help"}).out, HasSubstr(verb));
         const Result help = ptxgraft({verb, "--help"});
         EXPECT_EQ(help.status, 0) << verb;
@@ -169,8 +169,11 @@ TEST_F(Cli, GraftAssembles) {
     const Result result =
         ptxgraft({"graft", "affine.ptx", "--program", "epilogue=acc acc mul.f32 -> acc", "-o", "out.cubin"});
     ASSERT_EQ(result.status, 0) << result.err;
-    EXPECT_EQ(result.err, "out.cubin: assembled by " + std::string(default_assembler().name()) + " " +
-                              default_assembler().version() + "\n");
+    EXPECT_THAT(result.err, StartsWith("out.cubin: assembled by " + std::string(default_assembler().name()) +
+                                       " " + default_assembler().version() + "\n"));
+    EXPECT_THAT(result.err,
+                testing::ContainsRegex("\nout.cubin: affine: [0-9]+ registers, [0-9]+ bytes of code, "
+                                       "0 of shared memory, 0 of stack, 0 of spills\n"));
     EXPECT_THAT(read_file("out.cubin"), StartsWith("\x7f"
                                                    "ELF"));
 }
@@ -202,6 +205,10 @@ TEST_F(Cli, GraftByAnAssembler) {
         return ptxgraft({"graft", "affine.ptx", "-o", "out.cubin", "--assembler", assembler});
     };
     EXPECT_THAT(by("nvjitlink").err, StartsWith("out.cubin: assembled by nvjitlink "));
+    const std::string expected = by("default").err, cubin = read_file("out.cubin");
+    EXPECT_EQ(by("workers:2").err, expected);
+    EXPECT_TRUE(read_file("out.cubin") == cubin);
+    EXPECT_THAT(by("workers:none").err, HasSubstr("workers:N"));
     EXPECT_THAT(by("/no/such/ptxas").err, HasSubstr("/no/such/ptxas"));
     EXPECT_EQ(by("/no/such/ptxas").status, 1);
 }

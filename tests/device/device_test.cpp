@@ -236,6 +236,7 @@ TEST_F(FakeGpu, StreamsAndEvents) {
     auto end = device().create_event();
     EXPECT_EQ(end->elapsed_since(*start).error().code, Errc::event_not_recorded);
     EXPECT_OK(start->record(&*stream));
+    fake().milliseconds += 1.5;
     EXPECT_OK(end->record(&*stream));
     EXPECT_EQ(*end->elapsed_since(*start), 1.5f);
     EXPECT_OK(stream->synchronize());

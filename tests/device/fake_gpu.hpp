@@ -21,11 +21,12 @@ inline DeviceOptions driver(const std::string& variant = "") {
     return {.driver = PTXGRAFT_BINARY_DIR "/libfake_cuda" + variant + ".so"};
 }
 
-inline FakeCuda& fake() {
+template <class Call> Call* fake_call(const char* name) {
     static void* const handle = dlopen(driver().driver.c_str(), RTLD_NOW);
     if (handle == nullptr) throw std::runtime_error(dlerror());
-    return *reinterpret_cast<FakeCuda* (*)()>(dlsym(handle, "fake_cuda"))();
+    return reinterpret_cast<Call*>(dlsym(handle, name));
 }
+inline FakeCuda& fake() { return *fake_call<FakeCuda*()>("fake_cuda")(); }
 
 template <class T> std::string failure(const Expected<T>& result) {
     return result ? "no error" : describe(result.error());
@@ -90,6 +91,9 @@ class FakeGpu : public testing::Test {
         EXPECT_EQ(fake().modules, 0);
         EXPECT_EQ(fake().streams, 0);
         EXPECT_EQ(fake().events, 0);
+        EXPECT_EQ(fake().graphs, 0);
+        EXPECT_EQ(fake().executable_graphs, 0);
+        EXPECT_EQ(fake().links, 0);
     }
     [[nodiscard]] const Device& device() const { return *device_; }
     void drop_device() { device_.reset(); }

@@ -1,7 +1,10 @@
 #include "fake_cuda.hpp"
 
+#include <condition_variable>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
+#include <utility>
 
 #include "device/driver.hpp"
 
@@ -10,20 +13,54 @@ using namespace ptxgraft::driver;
 namespace {
 
 FakeCuda state;
-std::string function_name;
+std::recursive_mutex state_mutex;
 
-Result begin(const char* call) {
-    ++state.calls[call];
-    return state.failing_call == call ? static_cast<Result>(state.failing_result) : Result::success;
+std::mutex hang_mutex;
+std::condition_variable hang_changed;
+bool is_hanging = false, may_go = false;
+
+template <class Handle> std::uint64_t number(Handle handle) {
+    return reinterpret_cast<std::uint64_t>(handle);
 }
 
-// Every call but those about devices needs a current context.
-Result begin_in_context(const char* call) {
-    state.called_without_context |= state.current.empty();
-    return begin(call);
+void hang() {
+    std::unique_lock lock(hang_mutex);
+    is_hanging = true;
+    hang_changed.notify_all();
+    hang_changed.wait(lock, [] { return may_go; });
+    is_hanging = may_go = false;
 }
 
-constexpr auto invalid_value = static_cast<Result>(1);
+std::vector<std::uint64_t>* contexts_of_this_thread() {
+    const auto found = state.current.find(std::this_thread::get_id());
+    return found == state.current.end() ? nullptr : &found->second;
+}
+
+/// A call from its begin to its end: it is recorded, and has the state for itself.
+class Call {
+  public:
+    enum class In : std::uint8_t { driver, context };
+    explicit Call(const char* name, In in = In::context) {
+        if (state.hanging_call == name) hang();
+        lock_ = std::unique_lock(state_mutex);
+        ++state.calls[name];
+        if (in == In::context) state.called_without_context |= contexts_of_this_thread() == nullptr;
+        if (in == In::context && state.lost_with != 0) result = static_cast<Result>(state.lost_with);
+        if (state.failing_call != name) return;
+        result = static_cast<Result>(state.failing_result);
+        if (state.failing_for_ever) state.lost_with = state.failing_result;
+    }
+    Result result = Result::success;
+    [[nodiscard]] bool failed() const { return result != Result::success; }
+
+  private:
+    std::unique_lock<std::recursive_mutex> lock_;
+};
+
+// For those that only fail as they are told.
+Result in_context(const char* name) { return Call(name).result; }
+
+constexpr auto invalid_value = Result::invalid_value;
 
 bool inside(DevicePointer address, std::size_t bytes) {
     auto after = state.allocations.upper_bound(address);
@@ -39,6 +76,46 @@ template <class Handle> Handle new_handle() {
     return reinterpret_cast<Handle>(++last * 16);
 }
 
+// Which launch the driver would make of this; what it does to memory comes when it runs. (Some variants of
+// the library have no launches.)
+[[maybe_unused]] FakeLaunch launch_of(Function function, std::array<unsigned, 3> grid,
+                                      std::array<unsigned, 3> block, unsigned shared_bytes, Stream stream,
+                                      void** parameters) {
+    FakeLaunch launch{state.functions[number(function)], grid, block, shared_bytes, number(stream), {}};
+    for (std::size_t i = 0; i < state.argument_sizes.size(); ++i) {
+        const auto* bytes = static_cast<const std::byte*>(parameters[i]);
+        launch.arguments.emplace_back(bytes, bytes + state.argument_sizes[i]);
+    }
+    return launch;
+}
+
+[[maybe_unused]] void set(FakeLaunch& launch, LaunchAttributeId id, const LaunchAttributeValue& value) {
+    switch (id) {
+        case LaunchAttributeId::cooperative: launch.cooperative = value.cooperative == 1; break;
+        case LaunchAttributeId::cluster_dimension:
+            launch.cluster = {value.cluster[0], value.cluster[1], value.cluster[2]};
+            break;
+        case LaunchAttributeId::programmatic_stream_serialization:
+            launch.programmatic = value.programmatic == 1;
+            break;
+        case LaunchAttributeId::priority: launch.priority = value.priority; break;
+    }
+}
+
+[[maybe_unused]] Result run(FakeLaunch launch) {
+    if (launch.function == "fill") {
+        DevicePointer target = 0;
+        unsigned count = 0;
+        std::memcpy(&target, launch.arguments[0].data(), sizeof(target));
+        std::memcpy(&count, launch.arguments[1].data(), sizeof(count));
+        if (!inside(target, count)) return Result::illegal_address;
+        std::memset(host(target), static_cast<int>(launch.arguments[2][0]), count);
+    }
+    state.milliseconds += state.launch_milliseconds;
+    state.launches.push_back(std::move(launch));
+    return Result::success;
+}
+
 }  // namespace
 
 // Variants of the library: one whose driver does not start, one that finds no GPU, one that lacks a function.
@@ -50,16 +127,27 @@ template <class Handle> Handle new_handle() {
 #define FAKE extern "C" __attribute__((visibility("default")))
 
 FAKE FakeCuda* fake_cuda() { return &state; }
+FAKE void fake_cuda_await_hanging() {
+    std::unique_lock lock(hang_mutex);
+    hang_changed.wait(lock, [] { return is_hanging; });
+}
+FAKE void fake_cuda_let_go() {
+    const std::lock_guard lock(hang_mutex);
+    may_go = true;
+    hang_changed.notify_all();
+}
 
 FAKE Result cuInit(unsigned) {
-    begin("cuInit");
+    const Call call("cuInit", Call::In::driver);
     return static_cast<Result>(FAKE_CUDA_INIT_RESULT);
 }
 FAKE Result cuGetErrorName(Result error, const char** name) {
-    *name = error == Result::out_of_memory     ? "CUDA_ERROR_OUT_OF_MEMORY"
-            : error == Result::illegal_address ? "CUDA_ERROR_ILLEGAL_ADDRESS"
-            : error == invalid_value           ? "CUDA_ERROR_INVALID_VALUE"
-                                               : nullptr;
+    *name = error == Result::out_of_memory       ? "CUDA_ERROR_OUT_OF_MEMORY"
+            : error == Result::illegal_address   ? "CUDA_ERROR_ILLEGAL_ADDRESS"
+            : error == Result::ecc_uncorrectable ? "CUDA_ERROR_ECC_UNCORRECTABLE"
+            : error == Result::unknown           ? "CUDA_ERROR_UNKNOWN"
+            : error == invalid_value             ? "CUDA_ERROR_INVALID_VALUE"
+                                                 : nullptr;
     return *name == nullptr ? invalid_value : Result::success;
 }
 FAKE Result cuGetErrorString(Result error, const char** text) {
@@ -68,226 +156,466 @@ FAKE Result cuGetErrorString(Result error, const char** text) {
 }
 FAKE Result cuDriverGetVersion(int* version) {
     *version = state.version;
-    return begin("cuDriverGetVersion");
+    return Call("cuDriverGetVersion", Call::In::driver).result;
 }
+
+// --- devices
+
 FAKE Result cuDeviceGetCount(int* count) {
     *count = state.device_count;
-    return begin("cuDeviceGetCount");
+    return Call("cuDeviceGetCount", Call::In::driver).result;
 }
 FAKE Result cuDeviceGet(Device* device, int ordinal) {
     if (ordinal < 0 || ordinal >= state.device_count) return invalid_value;
     *device = ordinal;
-    return begin("cuDeviceGet");
+    return Call("cuDeviceGet", Call::In::driver).result;
 }
 FAKE Result cuDeviceGetName(char* name, int length, Device device) {
     std::strncpy(name, device == 0 ? "Fake GPU 0" : "Fake GPU 1", static_cast<std::size_t>(length));
-    return begin("cuDeviceGetName");
+    return Call("cuDeviceGetName", Call::In::driver).result;
+}
+FAKE Result cuDeviceTotalMem_v2(std::size_t* bytes, Device) {
+    *bytes = std::size_t{141} << 30;
+    return Call("cuDeviceTotalMem_v2", Call::In::driver).result;
 }
 FAKE Result cuDeviceGetAttribute(int* value, DeviceAttribute attribute, Device) {
-    switch (attribute) {
-        case DeviceAttribute::compute_capability_major: *value = state.major; break;
-        case DeviceAttribute::compute_capability_minor: *value = state.minor; break;
-        case DeviceAttribute::max_shared_memory_per_block_optin: *value = 227 * 1024; break;
-        default: return invalid_value;
-    }
-    return begin("cuDeviceGetAttribute");
+    const Call call("cuDeviceGetAttribute", Call::In::driver);
+    if (call.failed()) return call.result;
+    if (attribute == DeviceAttribute::compute_capability_major) return *value = state.major, call.result;
+    if (attribute == DeviceAttribute::compute_capability_minor) return *value = state.minor, call.result;
+    const auto found = state.attributes.find(static_cast<int>(attribute));
+    if (found == state.attributes.end()) return invalid_value;
+    *value = found->second;
+    return call.result;
 }
+
+// --- contexts
+
 FAKE Result cuDevicePrimaryCtxRetain(Context* context, Device device) {
+    const Call call("cuDevicePrimaryCtxRetain", Call::In::driver);
     ++state.retained[device];
     *context = reinterpret_cast<Context>(std::uint64_t{0x1000} + static_cast<std::uint64_t>(device));
-    return begin("cuDevicePrimaryCtxRetain");
+    return call.result;
 }
 FAKE Result cuDevicePrimaryCtxRelease_v2(Device device) {
+    const Call call("cuDevicePrimaryCtxRelease_v2", Call::In::driver);
     --state.retained[device];
-    return begin("cuDevicePrimaryCtxRelease_v2");
+    return call.result;
 }
 FAKE Result cuCtxPushCurrent_v2(Context context) {
-    const Result result = begin("cuCtxPushCurrent_v2");
-    if (result == Result::success) state.current.push_back(reinterpret_cast<std::uint64_t>(context));
-    return result;
+    if (state.is_quiet) return Result::success;
+    const Call call("cuCtxPushCurrent_v2", Call::In::driver);
+    if (!call.failed()) state.current[std::this_thread::get_id()].push_back(number(context));
+    return call.result;
 }
 FAKE Result cuCtxPopCurrent_v2(Context* context) {
-    if (state.current.empty()) return invalid_value;
-    *context = reinterpret_cast<Context>(state.current.back());
-    state.current.pop_back();
-    return begin("cuCtxPopCurrent_v2");
+    if (state.is_quiet) return Result::success;
+    const Call call("cuCtxPopCurrent_v2", Call::In::driver);
+    auto* contexts = contexts_of_this_thread();
+    if (contexts == nullptr) return invalid_value;
+    *context = reinterpret_cast<Context>(contexts->back());
+    contexts->pop_back();
+    if (contexts->empty()) state.current.erase(std::this_thread::get_id());
+    return call.result;
 }
-FAKE Result cuCtxSynchronize() { return begin_in_context("cuCtxSynchronize"); }
+FAKE Result cuCtxGetCurrent(Context* context) {
+    if (state.is_quiet) {
+        *context = reinterpret_cast<Context>(std::uint64_t{0x1000});
+        return Result::success;
+    }
+    const Call call("cuCtxGetCurrent", Call::In::driver);
+    const auto* contexts = contexts_of_this_thread();
+    *context = contexts == nullptr ? nullptr : reinterpret_cast<Context>(contexts->back());
+    return call.result;
+}
+FAKE Result cuCtxGetDevice(Device* device) {
+    const Call call("cuCtxGetDevice");
+    if (const auto* contexts = contexts_of_this_thread(); contexts != nullptr)
+        *device = static_cast<Device>(contexts->back() - 0x1000);
+    return call.result;
+}
+FAKE Result cuCtxSynchronize() { return in_context("cuCtxSynchronize"); }
+FAKE Result cuCtxSetLimit(Limit limit, std::size_t value) {
+    const Call call("cuCtxSetLimit");
+    if (limit != Limit::persisting_l2_cache_size) return invalid_value;
+    if (!call.failed()) state.persisting_l2 = value;
+    return call.result;
+}
+FAKE Result cuCtxGetLimit(std::size_t* value, Limit limit) {
+    const Call call("cuCtxGetLimit");
+    if (limit != Limit::persisting_l2_cache_size) return invalid_value;
+    *value = state.persisting_l2;
+    return call.result;
+}
+FAKE Result cuCtxGetStreamPriorityRange(int* least, int* greatest) {
+    *least = 0;
+    *greatest = -5;
+    return in_context("cuCtxGetStreamPriorityRange");
+}
+
+// --- memory
 
 FAKE Result cuMemAlloc_v2(DevicePointer* address, std::size_t bytes) {
     if (bytes == 0) return invalid_value;
-    const Result result = begin_in_context("cuMemAlloc_v2");
-    if (result != Result::success) return result;
+    const Call call("cuMemAlloc_v2");
+    if (call.failed()) return call.result;
     *address = reinterpret_cast<DevicePointer>(std::malloc(bytes));
     state.allocations[*address] = bytes;
-    return Result::success;
+    return call.result;
 }
 FAKE Result cuMemFree_v2(DevicePointer address) {
+    const Call call("cuMemFree_v2");
     if (state.allocations.erase(address) == 0) return invalid_value;
     std::free(host(address));
-    return begin_in_context("cuMemFree_v2");
+    return call.result;
 }
 FAKE Result cuMemcpyHtoD_v2(DevicePointer target, const void* source, std::size_t bytes) {
+    const Call call("cuMemcpyHtoD_v2");
     if (!inside(target, bytes)) return invalid_value;
     std::memcpy(host(target), source, bytes);
-    return begin_in_context("cuMemcpyHtoD_v2");
+    return call.result;
 }
 FAKE Result cuMemcpyDtoH_v2(void* target, DevicePointer source, std::size_t bytes) {
+    const Call call("cuMemcpyDtoH_v2");
     if (!inside(source, bytes)) return invalid_value;
     std::memcpy(target, host(source), bytes);
-    return begin_in_context("cuMemcpyDtoH_v2");
+    return call.result;
 }
 FAKE Result cuMemcpyDtoD_v2(DevicePointer target, DevicePointer source, std::size_t bytes) {
+    const Call call("cuMemcpyDtoD_v2");
     if (!inside(target, bytes) || !inside(source, bytes)) return invalid_value;
     std::memcpy(host(target), host(source), bytes);
-    return begin_in_context("cuMemcpyDtoD_v2");
+    return call.result;
 }
 FAKE Result cuMemsetD8_v2(DevicePointer target, unsigned char value, std::size_t count) {
+    const Call call("cuMemsetD8_v2");
     if (!inside(target, count)) return invalid_value;
     std::memset(host(target), value, count);
-    return begin_in_context("cuMemsetD8_v2");
+    return call.result;
 }
 
-FAKE Result cuStreamCreate(Stream* stream, unsigned) {
+// --- streams and events
+
+FAKE Result cuStreamCreateWithPriority(Stream* stream, unsigned flags, int priority) {
+    const Call call("cuStreamCreateWithPriority");
+    if (call.failed()) return call.result;
     *stream = new_handle<Stream>();
+    const auto* contexts = contexts_of_this_thread();
+    state.stream_of[number(*stream)] = {contexts == nullptr ? 0 : contexts->back(), flags, priority};
     ++state.streams;
-    return begin_in_context("cuStreamCreate");
+    return call.result;
 }
 FAKE Result cuStreamDestroy_v2(Stream) {
+    const Call call("cuStreamDestroy_v2");
     --state.streams;
-    return begin_in_context("cuStreamDestroy_v2");
+    return call.result;
 }
-FAKE Result cuStreamSynchronize(Stream) { return begin_in_context("cuStreamSynchronize"); }
+FAKE Result cuStreamSynchronize(Stream) { return in_context("cuStreamSynchronize"); }
 FAKE Result cuEventCreate(Event* event, unsigned) {
+    const Call call("cuEventCreate");
+    if (call.failed()) return call.result;
     *event = new_handle<Event>();
     ++state.events;
-    return begin_in_context("cuEventCreate");
+    return call.result;
 }
 FAKE Result cuEventDestroy_v2(Event) {
+    const Call call("cuEventDestroy_v2");
     --state.events;
-    return begin_in_context("cuEventDestroy_v2");
+    return call.result;
 }
-FAKE Result cuEventRecord(Event, Stream) { return begin_in_context("cuEventRecord"); }
-FAKE Result cuEventSynchronize(Event) { return begin_in_context("cuEventSynchronize"); }
-FAKE Result cuEventElapsedTime(float* milliseconds, Event, Event) {
-    *milliseconds = 1.5f;
-    return begin_in_context("cuEventElapsedTime");
+FAKE Result cuEventRecord(Event event, Stream) {
+    const Call call("cuEventRecord");
+    state.event_times[number(event)] = state.milliseconds;
+    return call.result;
 }
+FAKE Result cuEventSynchronize(Event) { return in_context("cuEventSynchronize"); }
+FAKE Result cuEventElapsedTime(float* milliseconds, Event start, Event end) {
+    const Call call("cuEventElapsedTime");
+    *milliseconds = static_cast<float>(state.event_times[number(end)] - state.event_times[number(start)]);
+    return call.result;
+}
+
+// --- modules and functions
 
 FAKE Result cuModuleLoadDataEx(Module* module, const void* image, unsigned count, JitOption* options,
                                void** values) {
-    const Result result = begin_in_context("cuModuleLoadDataEx");
-    if (result != Result::success) {
+    const Call call("cuModuleLoadDataEx");
+    if (call.failed()) {
         for (unsigned i = 0; i < count; ++i)
             if (options[i] == JitOption::error_log_buffer)
                 std::strcpy(static_cast<char*>(values[i]), state.module_log.c_str());
-        return result;
+        return call.result;
     }
     state.image.assign(static_cast<const char*>(image), 4);
     *module = new_handle<Module>();
-    auto& table = state.tables[reinterpret_cast<std::uint64_t>(*module)];
+    auto& table = state.tables[number(*module)];
     table.resize(64);
     state.allocations[reinterpret_cast<DevicePointer>(table.data())] = table.size();
     ++state.modules;
-    return result;
+    return call.result;
 }
 FAKE Result cuModuleUnload(Module module) {
+    const Call call("cuModuleUnload");
     --state.modules;
-    if (const auto table = state.tables.find(reinterpret_cast<std::uint64_t>(module));
-        table != state.tables.end()) {
+    if (const auto table = state.tables.find(number(module)); table != state.tables.end()) {
         state.allocations.erase(reinterpret_cast<DevicePointer>(table->second.data()));
         state.tables.erase(table);
     }
-    return begin_in_context("cuModuleUnload");
+    return call.result;
 }
 FAKE Result cuModuleGetFunction(Function* function, Module, const char* name) {
-    function_name = name;
+    const Call call("cuModuleGetFunction");
     *function = new_handle<Function>();
-    return begin_in_context("cuModuleGetFunction");
+    state.functions[number(*function)] = name;
+    return call.result;
 }
 FAKE Result cuModuleGetGlobal_v2(DevicePointer* address, std::size_t* bytes, Module module,
                                  const char* name) {
-    const Result result = begin_in_context("cuModuleGetGlobal_v2");
-    if (result != Result::success) return result;
+    const Call call("cuModuleGetGlobal_v2");
+    if (call.failed()) return call.result;
     if (std::strcmp(name, "table") != 0) return Result::not_found;
-    auto& table = state.tables[reinterpret_cast<std::uint64_t>(module)];
+    auto& table = state.tables[number(module)];
     *address = reinterpret_cast<DevicePointer>(table.data());
     *bytes = table.size();
     return Result::success;
 }
 FAKE Result cuFuncGetAttribute(int* value, FunctionAttribute attribute, Function) {
+    const Call call("cuFuncGetAttribute");
     *value = attribute == FunctionAttribute::max_threads_per_block ? state.max_threads_per_block
-                                                                   : state.static_shared_bytes;
-    return begin_in_context("cuFuncGetAttribute");
+             : attribute == FunctionAttribute::shared_size_bytes
+                 ? state.static_shared_bytes
+                 : state.function_attributes[static_cast<int>(attribute)];
+    return call.result;
 }
 FAKE Result cuFuncSetAttribute(Function, FunctionAttribute attribute, int value) {
-    if (attribute == FunctionAttribute::non_portable_cluster_size_allowed) {
-        state.large_clusters = value == 1;
-        return begin_in_context("cuFuncSetAttribute");
+    const Call call("cuFuncSetAttribute");
+    switch (attribute) {
+        case FunctionAttribute::non_portable_cluster_size_allowed: state.large_clusters = value == 1; break;
+        case FunctionAttribute::preferred_shared_memory_carveout: state.carveout = value; break;
+        case FunctionAttribute::max_dynamic_shared_size_bytes: state.dynamic_shared_bytes = value; break;
+        default: return invalid_value;
     }
-    if (attribute != FunctionAttribute::max_dynamic_shared_size_bytes) return invalid_value;
-    state.dynamic_shared_bytes = value;
-    return begin_in_context("cuFuncSetAttribute");
+    return call.result;
+}
+FAKE Result cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Function, int,
+                                                        std::size_t shared_bytes) {
+    const Call call("cuOccupancyMaxActiveBlocksPerMultiprocessor");
+    *blocks = shared_bytes > static_cast<std::size_t>(state.dynamic_shared_bytes)
+                  ? 0
+                  : state.blocks_per_multiprocessor;
+    return call.result;
 }
 
 #ifndef FAKE_CUDA_WITHOUT_LAUNCH
-FAKE Result cuLaunchKernel(Function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-                           unsigned block_y, unsigned block_z, unsigned shared_bytes, Stream stream,
-                           void** parameters, void** extra) {
+FAKE Result cuLaunchKernel(Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                           unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+                           Stream stream, void** parameters, void** extra) {
+    if (state.is_quiet) return Result::success;
+    const Call call("cuLaunchKernel");
+    if (call.failed()) return call.result;
     if (extra != nullptr || shared_bytes > static_cast<unsigned>(state.dynamic_shared_bytes))
         return invalid_value;
-    const Result result = begin_in_context("cuLaunchKernel");
-    if (result != Result::success) return result;
-    FakeLaunch launch{function_name,
-                      {grid_x, grid_y, grid_z},
-                      {block_x, block_y, block_z},
-                      shared_bytes,
-                      reinterpret_cast<std::uint64_t>(stream),
-                      {}};
-    for (std::size_t i = 0; i < state.argument_sizes.size(); ++i) {
-        const auto* bytes = static_cast<const std::byte*>(parameters[i]);
-        launch.arguments.emplace_back(bytes, bytes + state.argument_sizes[i]);
-    }
-    if (function_name == "fill") {
-        DevicePointer target = 0;
-        unsigned count = 0;
-        std::memcpy(&target, launch.arguments[0].data(), sizeof(target));
-        std::memcpy(&count, launch.arguments[1].data(), sizeof(count));
-        if (!inside(target, count)) return Result::illegal_address;
-        std::memset(host(target), static_cast<int>(launch.arguments[2][0]), count);
-    }
-    state.launches.push_back(std::move(launch));
-    return Result::success;
+    return run(launch_of(function, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes,
+                         stream, parameters));
 }
 #endif
 
+// --- the assembler
+
+namespace {
+
+// Where the log of the one link that is under way goes.
+std::map<int, void*> link_values;
+
+void write_log(JitOption option, const std::string& text) {
+    if (const auto found = link_values.find(static_cast<int>(option)); found != link_values.end())
+        std::strcpy(static_cast<char*>(found->second), text.c_str());
+}
+
+}  // namespace
+
+FAKE Result cuLinkCreate_v2(unsigned count, JitOption* options, void** values, LinkState* link) {
+    const Call call("cuLinkCreate_v2");
+    if (call.failed()) return call.result;
+    link_values.clear();
+    for (unsigned i = 0; i < count; ++i) {
+        link_values[static_cast<int>(options[i])] = values[i];
+        state.jit_options[static_cast<int>(options[i])] = reinterpret_cast<std::uintptr_t>(values[i]);
+    }
+    *link = new_handle<LinkState>();
+    ++state.links;
+    return call.result;
+}
+FAKE Result cuLinkAddData_v2(LinkState, JitInput, void* data, std::size_t size, const char*, unsigned,
+                             JitOption*, void**) {
+    const Call call("cuLinkAddData_v2");
+    state.jit_ptx.assign(static_cast<const char*>(data), size);
+    if (call.failed()) write_log(JitOption::error_log_buffer, state.jit_error_log);
+    return call.result;
+}
+FAKE Result cuLinkComplete(LinkState, void** cubin, std::size_t* size) {
+    const Call call("cuLinkComplete");
+    write_log(call.failed() ? JitOption::error_log_buffer : JitOption::info_log_buffer,
+              call.failed() ? state.jit_error_log : state.jit_info_log);
+    *cubin = state.jit_cubin.data();
+    *size = state.jit_cubin.size();
+    return call.result;
+}
+FAKE Result cuLinkDestroy(LinkState) {
+    const Call call("cuLinkDestroy");
+    --state.links;
+    return call.result;
+}
+
 #ifndef FAKE_CUDA_OF_CUDA_11
+FAKE Result cuDeviceGetUuid_v2(Uuid* uuid, Device device) {
+    for (unsigned i = 0; i < 16; ++i)
+        uuid->bytes[i] = static_cast<unsigned char>(0xA0 + i + static_cast<unsigned>(device));
+    return Call("cuDeviceGetUuid_v2", Call::In::driver).result;
+}
+FAKE Result cuCtxResetPersistingL2Cache() {
+    const Call call("cuCtxResetPersistingL2Cache");
+    ++state.l2_resets;
+    return call.result;
+}
+FAKE Result cuStreamGetCtx(Stream stream, Context* context) {
+    const Call call("cuStreamGetCtx");
+    const auto found = state.stream_of.find(number(stream));
+    if (found == state.stream_of.end()) return invalid_value;
+    *context = reinterpret_cast<Context>(found->second.context);
+    return call.result;
+}
+FAKE Result cuFuncLoad(Function) { return in_context("cuFuncLoad"); }
+FAKE Result cuOccupancyMaxActiveClusters(int* clusters, Function, const LaunchConfiguration* config) {
+    const Call call("cuOccupancyMaxActiveClusters");
+    *clusters = config->attribute_count == 0 ? 0 : state.active_clusters;
+    return call.result;
+}
+
 FAKE Result cuLaunchKernelEx(const LaunchConfiguration* config, Function function, void** parameters,
                              void** extra) {
     const LaunchConfiguration& c = *config;
-    if (begin_in_context("cuLaunchKernelEx") != Result::success)
-        return static_cast<Result>(state.failing_result);
-    const Result result = cuLaunchKernel(function, c.grid_x, c.grid_y, c.grid_z, c.block_x, c.block_y,
-                                         c.block_z, c.shared_bytes, c.stream, parameters, extra);
-    if (result != Result::success) return result;
-    FakeLaunch& launch = state.launches.back();
-    for (unsigned i = 0; i < c.attribute_count; ++i) {
-        const LaunchAttribute& attribute = c.attributes[i];
-        if (attribute.id == LaunchAttributeId::cooperative) launch.cooperative = attribute.cooperative == 1;
-        if (attribute.id == LaunchAttributeId::cluster_dimension)
-            launch.cluster = {attribute.cluster[0], attribute.cluster[1], attribute.cluster[2]};
-    }
-    return result;
+    const Call call("cuLaunchKernelEx");
+    if (call.failed()) return call.result;
+    if (extra != nullptr || c.shared_bytes > static_cast<unsigned>(state.dynamic_shared_bytes))
+        return invalid_value;
+    FakeLaunch launch = launch_of(function, {c.grid_x, c.grid_y, c.grid_z}, {c.block_x, c.block_y, c.block_z},
+                                  c.shared_bytes, c.stream, parameters);
+    for (unsigned i = 0; i < c.attribute_count; ++i) set(launch, c.attributes[i].id, c.attributes[i].value);
+    return run(std::move(launch));
 }
+
+// --- graphs: a node is the number of its launch, from 1
+
+namespace {
+
+FakeLaunch launch_of(const KernelNodeParameters& p) {
+    return launch_of(p.function, {p.grid_x, p.grid_y, p.grid_z}, {p.block_x, p.block_y, p.block_z},
+                     p.shared_bytes, nullptr, p.parameters);
+}
+
+// Another launch for a node, whose attributes stay.
+void change(FakeLaunch& node, const KernelNodeParameters& parameters) {
+    FakeLaunch next = launch_of(parameters);
+    next.cluster = node.cluster;
+    next.cooperative = node.cooperative;
+    next.priority = node.priority;
+    node = std::move(next);
+}
+
+std::uint64_t last_graph = 0;  // a test has one that it still changes
+
+}  // namespace
+
+FAKE Result cuGraphCreate(Graph* graph, unsigned) {
+    const Call call("cuGraphCreate");
+    if (call.failed()) return call.result;
+    *graph = new_handle<Graph>();
+    last_graph = number(*graph);
+    state.graph_launches[last_graph];
+    ++state.graphs;
+    return call.result;
+}
+FAKE Result cuGraphDestroy(Graph graph) {
+    const Call call("cuGraphDestroy");
+    state.graph_launches.erase(number(graph));
+    --state.graphs;
+    return call.result;
+}
+FAKE Result cuGraphAddKernelNode_v2(GraphNode* node, Graph graph, const GraphNode* dependencies,
+                                    std::size_t count, const KernelNodeParameters* parameters) {
+    const Call call("cuGraphAddKernelNode_v2");
+    if (call.failed()) return call.result;
+    auto& launches = state.graph_launches[number(graph)];
+    // A chain: each behind the one before it.
+    if (count != (launches.empty() ? 0u : 1u) || (count == 1 && number(*dependencies) != launches.size()))
+        return invalid_value;
+    launches.push_back(launch_of(*parameters));
+    *node = reinterpret_cast<GraphNode>(launches.size());
+    return call.result;
+}
+FAKE Result cuGraphDestroyNode(GraphNode node) {
+    const Call call("cuGraphDestroyNode");
+    auto& launches = state.graph_launches[last_graph];
+    if (number(node) != launches.size()) return invalid_value;  // the last of the chain
+    launches.pop_back();
+    return call.result;
+}
+FAKE Result cuGraphKernelNodeSetParams_v2(GraphNode node, const KernelNodeParameters* parameters) {
+    const Call call("cuGraphKernelNodeSetParams_v2");
+    if (!call.failed()) change(state.graph_launches[last_graph].at(number(node) - 1), *parameters);
+    return call.result;
+}
+FAKE Result cuGraphKernelNodeSetAttribute(GraphNode node, LaunchAttributeId id,
+                                          const LaunchAttributeValue* value) {
+    const Call call("cuGraphKernelNodeSetAttribute");
+    if (!call.failed()) set(state.graph_launches[last_graph].at(number(node) - 1), id, *value);
+    return call.result;
+}
+FAKE Result cuGraphInstantiateWithFlags(GraphExec* exec, Graph graph, unsigned long long flags) {
+    const Call call("cuGraphInstantiateWithFlags");
+    if (call.failed()) return call.result;
+    *exec = new_handle<GraphExec>();
+    const std::vector<FakeLaunch> copy = state.graph_launches[number(graph)];
+    state.graph_launches[number(*exec)] = copy;
+    state.instantiate_flags = flags;
+    ++state.executable_graphs;
+    return call.result;
+}
+FAKE Result cuGraphExecKernelNodeSetParams_v2(GraphExec exec, GraphNode node,
+                                              const KernelNodeParameters* parameters) {
+    const Call call("cuGraphExecKernelNodeSetParams_v2");
+    if (!call.failed()) change(state.graph_launches[number(exec)].at(number(node) - 1), *parameters);
+    return call.result;
+}
+FAKE Result cuGraphUpload(GraphExec, Stream) { return in_context("cuGraphUpload"); }
+FAKE Result cuGraphLaunch(GraphExec exec, Stream stream) {
+    const Call call("cuGraphLaunch");
+    if (call.failed()) return call.result;
+    for (FakeLaunch launch : state.graph_launches[number(exec)]) {
+        launch.stream = number(stream);
+        launch.of_graph = true;
+        if (const Result result = run(std::move(launch)); result != Result::success) return result;
+    }
+    return call.result;
+}
+FAKE Result cuGraphExecDestroy(GraphExec exec) {
+    const Call call("cuGraphExecDestroy");
+    state.graph_launches.erase(number(exec));
+    --state.executable_graphs;
+    return call.result;
+}
+
+// --- tensor maps
 
 namespace {
 
 Result keep_map(void* map, FakeTensorMap given, const char* call) {
-    const Result result = begin_in_context(call);
-    if (result != Result::success) return result;
+    const Call made(call);
+    if (made.failed()) return made.result;
     state.maps.push_back(std::move(given));
     std::memset(map, static_cast<int>(state.maps.size()), 128);
-    return result;
+    return made.result;
 }
 
 }  // namespace

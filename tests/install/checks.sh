@@ -16,14 +16,14 @@ check_stands_alone() {
         file=$(sed -n "s|.*$library[.]so[^ ]* => \([^ ]*\) .*|\1|p" <<< "$found")
         [[ -n $file && $(realpath "$file") == "$(realpath "$prefix")"/* ]] || fail "$library is found at '$file', not in $prefix"
     done
-    for file in "$prefix/bin/ptxgraft" "$prefix"/lib/libptxgraft.so; do
+    for file in "$prefix"/bin/ptxgraft{,-worker} "$prefix"/lib/libptxgraft.so; do
         for folder in "$@"; do
             ! readelf -d "$file" | grep -E 'R(UN)?PATH' | grep -F "$folder" || fail "$file looks for libraries in $folder"
         done
     done
 }
 
-# check_works PREFIX WORK: the program compiles a kernel with CUDA's headers, and assembles it.
+# check_works PREFIX WORK: the program compiles a kernel with CUDA's headers, and assembles it, also in a worker.
 check_works() {
     local prefix=$1 work=$2
     cat > "$work/kernel.cu" <<'END'
@@ -38,6 +38,8 @@ END
     ! grep -vF "$prefix" "$work/loaded" || fail "NVRTC's builtins are taken from elsewhere"
     clean "$prefix/bin/ptxgraft" graft "$work/kernel.cu" --target sm_90a -o "$work/kernel.cubin"
     [[ $(head -c 4 "$work/kernel.cubin" | tail -c 3) == ELF ]] || fail "no cubin"
+    clean "$prefix/bin/ptxgraft" graft "$work/kernel.cu" --target sm_90a -o "$work/by_worker.cubin" --assembler workers:1
+    cmp "$work/kernel.cubin" "$work/by_worker.cubin" || fail "a worker makes another cubin"
 }
 
 # check_consumers PREFIX CXX_PROGRAM C_PROGRAM: they work, with the headers and libraries of the prefix.

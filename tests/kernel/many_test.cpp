@@ -180,6 +180,42 @@ TEST(Many, AnExceptionOfTheCallbackComesOut) {
     EXPECT_THROW((void)skeleton.assemble_many(candidates, {}, {.threads = 2}, throwing), std::runtime_error);
 }
 
+TEST(Many, ACacheKeepsCandidatesPartsAndErrors) {
+    const Skeleton skeleton = skeleton_of(warp_copies);
+    Candidates candidates;
+    for (int i = 0; i < 6; ++i)
+        candidates.push_back({{"s", i == 2 ? bad(skeleton, i) : numbered(skeleton, i)}});
+    for (const Route route : {Route::inlined, Route::call, Route::link}) {
+        const Cache cache = *Cache::open();
+        const Counting assembler;
+        const GraftOptions options{.routes = {.route = route}, .assembler = &assembler, .cache = &cache};
+        const auto first = skeleton.assemble_many(candidates, options);
+        const int count = assembler.count;
+        // Another handle of the same text shares nothing but the cache.
+        const auto again = skeleton_of(warp_copies).assemble_many(candidates, options);
+        EXPECT_EQ(assembler.count, count) << name(route);
+        for (std::size_t i = 0; i < candidates.size(); ++i) {
+            ASSERT_EQ(first[i].has_value(), i != 2);
+            ASSERT_EQ(again[i].has_value(), i != 2);
+            if (i == 2) {
+                EXPECT_EQ(describe(first[i].error()), describe(again[i].error()));
+                continue;
+            }
+            EXPECT_EQ(first[i]->from, CacheLevel::none);
+            EXPECT_EQ(again[i]->from, CacheLevel::memory);
+            EXPECT_EQ(again[i]->cubin, first[i]->cubin);
+            EXPECT_EQ(again[i]->routes[0].route, route);
+        }
+        GraftOptions other = options;
+        other.assemble.optimisation = 1;
+        EXPECT_EQ(skeleton.assemble(candidates[0], other)->from, CacheLevel::none);
+        other = options;
+        other.routes.route = route == Route::call ? Route::inlined : Route::call;
+        EXPECT_EQ(skeleton.assemble(candidates[0], other)->from, CacheLevel::none);
+        EXPECT_EQ(skeleton_of(warp_copies + "\n").assemble(candidates[0], options)->from, CacheLevel::none);
+    }
+}
+
 TEST(Many, KernelsOnTheEmulator) {
     const Skeleton skeleton = skeleton_of(two_copies);
     const Device device = *Device::open("emulator");

@@ -136,6 +136,39 @@ TEST(AssemblerFault, Version13_0ReadsNoOtherLettersInComments) {
     EXPECT_TRUE(!is_newer || nvptxcompiler()->assemble(ptx));
 }
 
+// --- by name
+
+TEST(FindAssembler, KnowsTheNamesThatUsersWrite) {
+    const auto found = [](std::string_view name) {
+        auto assembler = find_assembler(name);
+        EXPECT_TRUE(assembler) << name << describe(assembler.error());
+        return assembler ? *assembler : nullptr;
+    };
+    EXPECT_EQ(found("").get(), &default_assembler());
+    EXPECT_EQ(found("default").get(), &default_assembler());
+    EXPECT_EQ(found("nvjitlink").get(), nvjitlink());
+    if (nvptxcompiler() != nullptr) { EXPECT_EQ(found("nvptxcompiler").get(), nvptxcompiler()); }
+    for (const char* name : {"workers", "workers:1", "workers:1024"}) {
+        const auto pool = found(name);
+        ASSERT_TRUE(pool);
+        EXPECT_NE(pool.get(), &default_assembler());
+        EXPECT_EQ(pool->name(), default_assembler().name());
+        EXPECT_TRUE(pool->assemble(module_with("")));
+    }
+    if (std::string_view(PTXGRAFT_PTXAS_PROGRAM).empty()) return;
+    EXPECT_EQ(found(PTXGRAFT_PTXAS_PROGRAM)->name(), "ptxas");
+}
+
+TEST(FindAssembler, OtherNamesAreErrors) {
+    for (const char* name :
+         {"workers:", "workers:0", "workers:-1", "workers:1025", "workers:2x", "worker", "/no/such/ptxas"}) {
+        const auto assembler = find_assembler(name);
+        ASSERT_FALSE(assembler) << name;
+        EXPECT_EQ(assembler.error().code, Errc::assembler_not_usable);
+        EXPECT_THAT(detail(assembler.error()), HasSubstr(name));
+    }
+}
+
 // --- ptxas as a process
 
 TEST(PtxasProgram, TellsUsageLossesAndPlacesAsInProcess) {
@@ -214,6 +247,24 @@ TEST(PtxasProgram, ProcessesThatRunOnOrDieAreErrors) {
         EXPECT_THAT(detail(cubin.error()), HasSubstr(row.message)) << row.body;
         EXPECT_LT(std::chrono::steady_clock::now() - start, 20s);
         EXPECT_TRUE(fs::is_empty(temporary.path));
+    }
+}
+
+TEST(PtxasProgram, TheCallersStopEndsIt) {
+    for (const char* body : {"exec sleep 60", "exec 1>&- 2>&-; sleep 60"}) {
+        const TemporaryFolder folder;
+        const auto assembler = *ptxas(program(folder, body));
+        std::stop_source source;
+        std::jthread later([&] {
+            std::this_thread::sleep_for(50ms);
+            source.request_stop();
+        });
+        const auto start = std::chrono::steady_clock::now();
+        const auto cubin = assembler->assemble(module_with(""), {.stop = source.get_token()});
+        ASSERT_FALSE(cubin);
+        EXPECT_EQ(cubin.error().code, Errc::assembler_ended);
+        EXPECT_THAT(detail(cubin.error()), HasSubstr("the caller's stop"));
+        EXPECT_LT(std::chrono::steady_clock::now() - start, 20s);
     }
 }
 

@@ -241,8 +241,9 @@ TEST(Cubin, NewerThanTheLinkerIsAnErrorThatSaysSo) {
 
 // Reads all that the library reads of a cubin; a sanitizer sees what is read outside of it.
 bool look_at(const Image& image) {
-    std::vector<FunctionUsage> functions;
-    link::complete_usage(image, functions);
+    Cubin cubin;
+    cubin.image = image;
+    link::complete_usage(cubin);
     (void)link::tools_of(image);
     (void)link::toolkit_of(image);
     return link::is_whole_cubin(image);

@@ -29,6 +29,24 @@ TEST(Target, RefusesOthersAndListsThoseThatThereAre) {
     }
 }
 
+// CUDA C++ Programming Guide, technical specifications per compute capability.
+TEST(Target, LimitsOfArchitectures) {
+    const ArchitectureLimits turing = architecture_limits(75), hopper = architecture_limits(90),
+                             blackwell = architecture_limits(120);
+    EXPECT_EQ(turing.shared_bytes_per_block, 64u << 10);
+    EXPECT_EQ(turing.reserved_shared_bytes_per_block, 0u);
+    EXPECT_EQ(turing.threads_per_multiprocessor, 1024u);
+    EXPECT_EQ(turing.blocks_per_multiprocessor, 16u);
+    EXPECT_EQ(hopper.shared_bytes_per_block, 227u << 10);
+    EXPECT_EQ(hopper.reserved_shared_bytes_per_block, 1024u);
+    EXPECT_EQ(hopper.threads_per_multiprocessor, 2048u);
+    EXPECT_EQ(hopper.blocks_per_multiprocessor, 32u);
+    EXPECT_EQ(blackwell.threads_per_multiprocessor, 1536u);
+    EXPECT_EQ(blackwell.blocks_per_multiprocessor, 24u);
+    EXPECT_EQ(emulated_numbers().front(), 75u);
+    EXPECT_EQ(emulated_numbers().back(), 121u);
+}
+
 struct RunRow {
     std::string_view ptx;
     std::uint16_t device;

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -24,16 +25,18 @@ concept Number = std::is_arithmetic_v<T> || std::is_enum_v<T>;
 
 // What each struct consists of: for the writer, whose fields are const, and for the reader.
 template <class Archive, Is<FunctionUsage> T> void visit(Archive& archive, T& usage) {
-    auto& [name, is_entry, registers, spill_stores, spill_loads, stack, shared, barriers] = usage;
-    archive(name, is_entry, registers, spill_stores, spill_loads, stack, shared, barriers);
+    auto& [name, is_entry, registers, spill_stores, spill_loads, stack, shared, barriers, code, constants,
+           parameters] = usage;
+    archive(name, is_entry, registers, spill_stores, spill_loads, stack, shared, barriers, code, constants,
+            parameters);
 }
 template <class Archive, Is<PerformanceLoss> T> void visit(Archive& archive, T& loss) {
     auto& [code, message] = loss;
     archive(code, message);
 }
 template <class Archive, Is<Cubin> T> void visit(Archive& archive, T& cubin) {
-    auto& [image, assembler, functions, losses, log] = cubin;
-    archive(image, assembler, functions, losses, log);
+    auto& [image, assembler, functions, losses, log, constants, milliseconds] = cubin;
+    archive(image, assembler, functions, losses, log, constants, milliseconds);
 }
 template <class Archive, Is<Ptx> T> void visit(Archive& archive, T& ptx) {
     auto& [text, log, from_cache] = ptx;
@@ -48,13 +51,18 @@ template <class Archive, Is<SourceText> T> void visit(Archive& archive, T& sourc
     archive(name, text);
 }
 template <class Archive, Is<Error> T> void visit(Archive& archive, T& error) {
-    auto& [code, span, index, detail, source] = error;
-    archive(code, span, index, detail, source);
+    auto& [code, span, index, detail, source, context_lost] = error;
+    archive(code, span, index, detail, source, context_lost);
+}
+template <class Archive, Is<AssembleLimits> T> void visit(Archive& archive, T& limits) {
+    auto& [registers, spills, stack, code] = limits;
+    archive(registers, spills, stack, code);
 }
 template <class Archive, Is<AssembleOptions> T> void visit(Archive& archive, T& options) {
-    auto& [target, optimisation, max_registers, relocatable, line_info, allow_performance_loss, more] =
-        options;
-    archive(target, optimisation, max_registers, relocatable, line_info, allow_performance_loss, more);
+    auto& [target, optimisation, max_registers, relocatable, line_info, allow_performance_loss, more, limits,
+           stop] = options;
+    static_cast<void>(stop);  // says when the result is wanted no longer, not what it is
+    archive(target, optimisation, max_registers, relocatable, line_info, allow_performance_loss, more, limits);
 }
 
 /// Appends fields to bytes.
@@ -79,6 +87,10 @@ class Writer {
     template <class T> void put(const std::vector<T>& list) {
         put(list.size());
         for (const T& item : list) put(item);
+    }
+    template <class T> void put(const std::optional<T>& value) {
+        put(value.has_value());
+        if (value) put(*value);
     }
     template <class T> void put(const std::shared_ptr<const T>& value) {
         put(value != nullptr);

@@ -1,5 +1,5 @@
-// What a user of the library does: compiles CUDA with CUDA's own headers, links relocatable machine code,
-// runs on the emulator. Prints what the scripts of tests/install look for.
+// What a user of the library does: compiles CUDA with CUDA's own headers, assembles in a worker, links
+// relocatable machine code, runs on the emulator. Prints what the scripts of tests/install look for.
 
 #include <cstdio>
 #include <cstdlib>
@@ -34,7 +34,8 @@ int main() {
                 ptxgraft::default_assembler().version().c_str());
 
     const auto skeleton = value(ptxgraft::Skeleton::from_cuda(source, {.target = "sm_90a"}));
-    const auto part = value(ptxgraft::default_assembler().assemble(skeleton.ptx(), {.relocatable = true}));
+    const auto workers = value(ptxgraft::find_assembler("workers:1"));
+    const auto part = value(workers->assemble(skeleton.ptx(), {.relocatable = true}));
     const std::span<const std::byte> one[] = {part.image};
     std::printf("linked: %s\n", value(ptxgraft::link_cubins(one, "sm_90a")).assembler.c_str());
 

@@ -1,0 +1,156 @@
+// From a stub to machine code, by route, in batches and out of a cache; beside whole assembly in the same run.
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <filesystem>
+#include <limits>
+#include <random>
+#include <string_view>
+
+#include "measure.hpp"
+#include "ptxgraft/ptxgraft.hpp"
+
+namespace ptxgraft::bench {
+namespace {
+
+struct Case {
+    const char *file, *site;
+};
+constexpr std::array cases{Case{"elementwise/elementwise.cu", "function"}, Case{"gemm/simt.cu", "epilogue"}};
+
+// A stub of that many instructions, none like another.
+Stub stub_of(const Site& site, std::int64_t instructions, unsigned seed) {
+    std::mt19937 random(seed);
+    const auto readable = std::ranges::find_if(site.signature.operands, [](const SiteOperand& o) {
+        return o.type == Type::f32 && o.direction != Direction::out;
+    });
+    const auto writable = std::ranges::find_if(site.signature.operands, [](const SiteOperand& o) {
+        return o.type == Type::f32 && o.direction != Direction::in;
+    });
+    std::string text = readable->name;
+    for (std::int64_t i = 0; i < instructions; ++i)
+        text += " " + std::to_string(1 + random() % 1000) + "." + std::to_string(random() % 1000) +
+                (i % 2 == 0 ? " add.f32" : " mul.f32");
+    return *stack::compile(text + " -> " + writable->name, site, {.compile = {.hash = true}});
+}
+
+using Candidates = std::vector<std::vector<Graft>>;
+Candidates candidates_of(const Case& of, const Skeleton& skeleton, std::int64_t instructions, unsigned count,
+                         unsigned seed) {
+    Candidates all;
+    for (unsigned i = 0; i < count; ++i)
+        all.push_back({{of.site, stub_of(*skeleton.site(of.site), instructions, seed * 1000 + i)}});
+    return all;
+}
+
+Expected<Skeleton> skeleton_of(const Case& of) {
+    return Skeleton::from_file(std::string(PTXGRAFT_SOURCE_DIR "/templates/") + of.file, {.target = "sm_90a"});
+}
+
+// Seconds on the clock: helpers work beside the calling thread.
+template <class Work> double fastest(int turns, Work work) {
+    double least = std::numeric_limits<double>::max();
+    for (int i = 0; i < turns; ++i) {
+        const auto start = std::chrono::steady_clock::now();
+        work(i);
+        least = std::min(least, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    }
+    return least;
+}
+
+// New stubs of 32 instructions, 64 at once, on one thread; each again alone once it is known; and the same as
+// whole texts. Milliseconds of a candidate.
+void BM_Link(benchmark::State& state) {
+    const Case& of = cases.at(static_cast<std::size_t>(state.range(0)));
+    const auto skeleton = skeleton_of(of);
+    if (!skeleton) return state.SkipWithError("the skeleton does not compile");
+    state.SetLabel(of.file);
+    const GraftOptions linking{.routes = {.route = Route::link}};
+    (void)skeleton->assemble(candidates_of(of, *skeleton, 32, 1, 99).front(), linking);
+    unsigned seed = 1;
+    bool has_failed = false;
+    for (auto _ : state) {
+        const Candidates candidates = candidates_of(of, *skeleton, 32, 64, seed++);
+        const auto check = [&](const auto& results) {
+            for (const auto& result : results) has_failed |= !result;
+        };
+        const double batch = fastest(
+            1, [&](int) { check(skeleton->assemble_many(candidates, linking, {.threads = 1})); });
+        const double relink = fastest(20, [&](int i) {
+            has_failed |= !skeleton->assemble(candidates[static_cast<std::size_t>(i)], linking);
+        });
+        const std::span few = std::span(candidates).first(8);
+        const double whole =
+            fastest(1, [&](int) { check(skeleton->assemble_many(few, {}, {.threads = 1})); }) / 8;
+        state.counters["new_ms"] = batch / 64 * 1e3;
+        state.counters["known_ms"] = relink * 1e3;
+        state.counters["whole_ms"] = whole * 1e3;
+        state.counters["x_new"] = whole / (batch / 64);
+        state.counters["x_known"] = whole / relink;
+    }
+    if (has_failed) state.SkipWithError("a candidate failed");
+}
+BENCHMARK(BM_Link)->DenseRange(0, 1)->Unit(benchmark::kMillisecond)->Iterations(3);
+
+// Whole texts and linked stubs on one thread and on two.
+void BM_Threads(benchmark::State& state) {
+    const Case& of = cases.at(1);
+    const auto skeleton = skeleton_of(of);
+    if (!skeleton) return state.SkipWithError("the skeleton does not compile");
+    const Route route = state.range(0) == 0 ? Route::inlined : Route::link;
+    state.SetLabel(std::string(name(route)));
+    const GraftOptions options{.routes = {.route = route}};
+    const unsigned count = route == Route::link ? 256 : 24;
+    unsigned seed = 100;
+    for (auto _ : state) {
+        std::array<double, 2> seconds{};
+        for (unsigned threads = 1; threads <= 2; ++threads) {
+            const Candidates candidates = candidates_of(of, *skeleton, 32, count, seed++);
+            seconds.at(threads - 1) = fastest(
+                1, [&](int) { (void)skeleton->assemble_many(candidates, options, {.threads = threads}); });
+        }
+        state.counters["one_ms"] = seconds[0] / count * 1e3;
+        state.counters["two_ms"] = seconds[1] / count * 1e3;
+        state.counters["x_two"] = seconds[0] / seconds[1];
+    }
+}
+BENCHMARK(BM_Threads)->DenseRange(0, 1)->Unit(benchmark::kMillisecond)->Iterations(3);
+
+// A candidate that is kept: in memory, and in a folder. Microseconds.
+void BM_Kept(benchmark::State& state) {
+    const Case& of = cases.at(1);
+    const auto skeleton = skeleton_of(of);
+    const std::string folder = std::filesystem::temp_directory_path() / "ptxgraft_machine_code_bench";
+    const auto kept = Cache::open({.dir = folder});
+    if (!skeleton || !kept) return state.SkipWithError("the skeleton does not compile");
+    const Route route = static_cast<Route>(state.range(0));
+    state.SetLabel(std::string(name(route)));
+    const Candidates candidates = candidates_of(of, *skeleton, 32, 1, 1000);
+    const GraftOptions options{.routes = {.route = route}, .cache = &*kept};
+    bool is_kept = skeleton->assemble(candidates[0], options).has_value();
+    double disk = 1, memory = 1;
+    for (auto _ : state) {
+        const auto fresh = Cache::open({.dir = folder});
+        GraftOptions other = options;
+        other.cache = &*fresh;
+        disk = std::min(disk, fastest(1, [&](int) {
+                            is_kept &= skeleton->assemble(candidates[0], other)->from == CacheLevel::disk;
+                        }));
+        memory = std::min(memory, fastest(1, [&](int) {
+                              is_kept &= skeleton->assemble(candidates[0], options)->from == CacheLevel::memory;
+                          }));
+    }
+    state.counters["disk_us"] = disk * 1e6;
+    state.counters["memory_us"] = memory * 1e6;
+    if (!is_kept) state.SkipWithError("it was not kept");
+    std::filesystem::remove_all(folder);
+}
+BENCHMARK(BM_Kept)
+    ->Arg(static_cast<int>(Route::inlined))
+    ->Arg(static_cast<int>(Route::call))
+    ->Arg(static_cast<int>(Route::link))
+    ->Arg(static_cast<int>(Route::automatic))
+    ->Unit(benchmark::kMicrosecond);
+
+}  // namespace
+}  // namespace ptxgraft::bench
