@@ -121,8 +121,9 @@ class PTXGRAFT_API Cache {
 
 /// An assembler that looks into the cache before it assembles. Its key is the PTX, every option, the
 /// assembler's name and full version, and ptxgraft's version. Options that name files (`--options-file`) are
-/// not looked up: what they hold may change. Name and version are those of the assembler behind it. Threads:
-/// as of that one.
+/// not looked up: what they hold may change. A call's stop ends its own assembly; it is not seen while the
+/// call waits for that of another one, which has a stop of its own. Name and version are those of the
+/// assembler behind it. Threads: as of that one.
 [[nodiscard]] PTXGRAFT_API std::shared_ptr<const Assembler> cached(std::shared_ptr<const Assembler> assembler,
                                                                    Cache cache);
 /// The same of an assembler that lives longer, as those in process do.

@@ -4,7 +4,6 @@
 #include <string>
 #include <utility>
 
-#include "base/try.hpp"
 #include "link/cache.hpp"
 #include "link/cache/archive.hpp"
 
@@ -68,9 +67,17 @@ class CachedAssembler final : public Assembler {
     Expected<Cubin> assemble(std::string_view ptx, const AssembleOptions& options) const override {
         const auto key = assembly_key(ptx, options, *assembler_);
         if (!key) return assembler_->assemble(ptx, options);
-        const auto cubin =
-            TRY(find_or_make(cache_, *key, [&] { return assembler_->assemble(ptx, options); }));
-        return *cubin;
+        std::optional<Error> stopped;  // by the stop of this call, which is not the others'
+        const auto make = [&]() -> Expected<Cubin> {
+            auto cubin = assembler_->assemble(ptx, options);
+            if (cubin || is_of_input(cubin.error().code) || !options.stop.stop_requested()) return cubin;
+            stopped = std::move(cubin.error());
+            return fail(Errc::work_stopped);
+        };
+        const auto cubin = find_or_make(cache_, *key, make);
+        if (stopped) return tl::unexpected(std::move(*stopped));
+        if (!cubin) return tl::unexpected(cubin.error());
+        return **cubin;
     }
 
   private:

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <stdexcept>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -151,9 +152,10 @@ int attempts(const Cache& cache, const Error& error, int lookups) {
 }
 
 TEST(CacheErrors, ThoseOfTheInputAreKept) {
-    for (const Errc code : {Errc::assemble_failed, Errc::performance_loss, Errc::module_refused,
-                            Errc::target_unknown, Errc::cuda_compile_failed, Errc::link_failed,
-                            Errc::stack_limit_exceeded, Errc::text_too_large, Errc::syntax_expected})
+    for (const Errc code :
+         {Errc::assemble_failed, Errc::performance_loss, Errc::module_refused, Errc::target_unknown,
+          Errc::cuda_compile_failed, Errc::link_failed, Errc::stack_limit_exceeded,
+          Errc::assemble_limit_exceeded, Errc::text_too_large, Errc::syntax_expected})
         EXPECT_EQ(attempts(*Cache::open(), error_with_all(code), 3), 1) << name(code);
 }
 
@@ -234,7 +236,7 @@ TEST(CachedAssembler, EveryOptionTextAndVersionIsPartOfTheKey) {
     const Counting one, other("1.2.4");
     const auto assembler = cached(one, cache);
     const AssembleOptions base{.target = "sm_90"};
-    std::vector<AssembleOptions> options(9, base);
+    std::vector<AssembleOptions> options(13, base);
     options[0].target = "sm_90a";
     options[1].optimisation = 1;
     options[2].max_registers = 32;
@@ -244,12 +246,19 @@ TEST(CachedAssembler, EveryOptionTextAndVersionIsPartOfTheKey) {
     options[6].options = {"-a"};
     options[7].options = {"-a", "-b"};
     options[8].options = {"-a-b"};
+    options[9].limits.registers = 32;
+    options[10].limits.spill_bytes = 32;
+    options[11].limits.stack_bytes = 0;
+    options[12].limits.code_bytes = 0;
     ASSERT_TRUE(assembler->assemble("ptx", base));
     for (const auto& each : options) ASSERT_TRUE(assembler->assemble("ptx", each));
     ASSERT_TRUE(assembler->assemble("ptx ", base));
-    EXPECT_EQ(one.calls, 11);
-    for (const auto& each : options) ASSERT_TRUE(assembler->assemble("ptx", each));
-    EXPECT_EQ(one.calls, 11);
+    EXPECT_EQ(one.calls, 15);
+    for (auto& each : options) {
+        each.stop = std::stop_source().get_token();  // says nothing of the result
+        ASSERT_TRUE(assembler->assemble("ptx", each));
+    }
+    EXPECT_EQ(one.calls, 15);
     ASSERT_TRUE(cached(other, cache)->assemble("ptx", base));
     EXPECT_EQ(other.calls, 1);
     EXPECT_NE(link::assembly_key("ptx", base, default_assembler()), link::assembly_key("ptx", base, one));

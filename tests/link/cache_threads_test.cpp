@@ -7,6 +7,7 @@
 #include <functional>
 #include <new>
 #include <random>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -104,6 +105,44 @@ TEST(ThreadsOfCache, AnExceptionIsOfItsCallerAloneAndTheOthersTryThemselves) {
     EXPECT_EQ(made, 3);
     EXPECT_EQ(thrown, 2);
     EXPECT_EQ(found, thread_count - 2);
+}
+
+// An assembler that works until it is asked to stop.
+class Endless final : public Assembler {
+  public:
+    std::string_view name() const override { return "endless"; }
+    std::string version() const override { return "1"; }
+    Expected<Cubin> assemble(std::string_view, const AssembleOptions& options) const override {
+        if (!options.stop.stop_possible()) return cubin_of(1);
+        has_begun = true;
+        while (!options.stop.stop_requested()) std::this_thread::sleep_for(1ms);
+        return fail(Errc::assembler_ended, {}, "the caller's stop");
+    }
+    mutable std::atomic<bool> has_begun = false;
+};
+
+TEST(ThreadsOfCache, AStopIsOfItsCallerAlone) {
+    const auto cache = *Cache::open();
+    const auto endless = std::make_shared<const Endless>();
+    const auto assembler = cached(endless, cache);
+    std::stop_source stop;
+    std::jthread first([&] {
+        const auto cubin = assembler->assemble("ptx", {.stop = stop.get_token()});
+        ASSERT_FALSE(cubin);
+        EXPECT_EQ(cubin.error().code, Errc::assembler_ended);
+        EXPECT_EQ(*cubin.error().detail, "the caller's stop");
+    });
+    while (!endless->has_begun) std::this_thread::sleep_for(1ms);
+    std::jthread second([&] {
+        const auto cubin = assembler->assemble("ptx");
+        EXPECT_TRUE(cubin && test::equal(*cubin, cubin_of(1)));
+    });
+    std::this_thread::sleep_for(50ms);  // it waits
+    stop.request_stop();
+    first.join();
+    second.join();
+    EXPECT_EQ(cache.counters().joined, 0u);
+    EXPECT_EQ(cache.counters().misses, 2u);
 }
 
 TEST(ThreadsOfCache, OfSeveralKeysAreMadeSideBySide) {

@@ -62,7 +62,8 @@ template <class Archive, Is<AssembleOptions> T> void visit(Archive& archive, T& 
     auto& [target, optimisation, max_registers, relocatable, line_info, allow_performance_loss, more, limits,
            stop] = options;
     static_cast<void>(stop);  // says when the result is wanted no longer, not what it is
-    archive(target, optimisation, max_registers, relocatable, line_info, allow_performance_loss, more, limits);
+    archive(target, optimisation, max_registers, relocatable, line_info, allow_performance_loss, more,
+            limits);
 }
 
 /// Appends fields to bytes.

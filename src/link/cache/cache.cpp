@@ -43,7 +43,7 @@ class CacheData {
     struct Flight {
         std::condition_variable ended;
         bool is_over = false;
-        std::optional<Outcome> outcome;  // none: an exception ended it
+        std::optional<Outcome> outcome;  // none: it is for those who wait to try themselves
         CacheLevel from = CacheLevel::none;
     };
     class Leader;
@@ -69,6 +69,12 @@ constexpr std::int64_t refresh_after = 600;
 bool is_kept(const Outcome& outcome) {
     const Error* const error = std::get_if<Error>(&outcome);
     return error == nullptr || is_of_input(error->code);
+}
+
+// What its caller does not want any more, others may.
+bool is_of_its_caller(const Outcome& outcome) {
+    const Error* const error = std::get_if<Error>(&outcome);
+    return error != nullptr && error->code == Errc::work_stopped;
 }
 
 }  // namespace
@@ -144,7 +150,11 @@ Outcome CacheData::lead(const Key& key, const std::shared_ptr<Flight>& flight, c
         if (folder_) flight->outcome = folder_->find(key);
         flight->from = from = flight->outcome ? CacheLevel::disk : CacheLevel::none;
         counters_.add(flight->outcome ? &CacheCounters::disk_hits : &CacheCounters::misses);
-        if (!flight->outcome) flight->outcome = make();
+        if (!flight->outcome) {
+            Outcome made = make();
+            if (is_of_its_caller(made)) return made;
+            flight->outcome = std::move(made);
+        }
     }
     // Those who waited are on their way by now, and nobody changes the outcome any more.
     if (from == CacheLevel::none && folder_ && is_kept(*flight->outcome)) {

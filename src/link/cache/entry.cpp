@@ -13,6 +13,9 @@ namespace {
 
 // The last number goes up when the bytes of an entry mean something else.
 constexpr char magic[16] = "ptxgraft cache1";
+// Versions in development differ in their fields, and not yet in their number.
+constexpr std::uint32_t layout =
+    sizeof(Cubin) << 20 ^ sizeof(FunctionUsage) << 10 ^ sizeof(Error) << 5 ^ sizeof(Ptx);
 constexpr std::size_t overhead = sizeof(EntryHead) + sizeof(Key);
 
 template <class T> void write_payload(Writer& writer, const std::shared_ptr<const T>& result) {
@@ -49,7 +52,7 @@ std::uint64_t size_of(const std::shared_ptr<const Cubin>& cubin) {
 
 std::optional<std::uint64_t> entry_size(const EntryHead& head, const Key& key) {
     if (std::memcmp(head.magic, magic, sizeof magic) != 0 || !(head.key == key)) return std::nullopt;
-    if (head.payload > SIZE_MAX / 2) return std::nullopt;
+    if (head.layout != layout || head.payload > SIZE_MAX / 2) return std::nullopt;
     return head.payload + overhead;
 }
 
@@ -59,7 +62,8 @@ std::string encode(const Key& key, const Outcome& outcome) {
     bytes.resize(sizeof(EntryHead));
     Writer writer(bytes);
     std::visit([&](const auto& result) { write_payload(writer, result); }, outcome);
-    EntryHead head{{}, key, outcome.index(), bytes.size() - sizeof(EntryHead)};
+    EntryHead head{
+        {}, key, static_cast<std::uint32_t>(outcome.index()), layout, bytes.size() - sizeof(EntryHead)};
     std::memcpy(head.magic, magic, sizeof magic);
     std::memcpy(bytes.data(), &head, sizeof head);
     const Key sum = hash(bytes);

@@ -2,7 +2,7 @@
 /// @file entry.hpp
 /// An entry of a cache: what a call came to, and its bytes on disk.
 ///
-///     head      magic with the format's version, key, kind, size of the payload
+///     head      magic with the format's version, key, kind, layout, size of the payload
 ///     payload   the fields of the result or the error (archive.hpp)
 ///     checksum  of all that stands before it
 
@@ -24,7 +24,8 @@ using Outcome = std::variant<Error, std::shared_ptr<const Cubin>, std::shared_pt
 struct EntryHead {
     char magic[16];
     Key key;
-    std::uint64_t kind;  ///< the outcome's index
+    std::uint32_t kind;    ///< the outcome's index
+    std::uint32_t layout;  ///< differs, most likely, where the structs of a result have other fields
     std::uint64_t payload;
 };
 /// The size of the whole file, when its first bytes are the head of an entry of this key.
