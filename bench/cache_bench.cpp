@@ -147,7 +147,8 @@ class Table {
     explicit Table(const fs::path& folder) {
         sqlite3_open((folder / "cache.sqlite").c_str(), &base_);
         for (const char* const text :
-             {"PRAGMA page_size=16384", "PRAGMA journal_mode=WAL", "PRAGMA synchronous=OFF", "PRAGMA mmap_size=8589934592",
+             {"PRAGMA page_size=16384", "PRAGMA journal_mode=WAL", "PRAGMA synchronous=OFF",
+              "PRAGMA mmap_size=8589934592",
               "CREATE TABLE entries(low INTEGER PRIMARY KEY, high INTEGER, value BLOB)"})
             sqlite3_exec(base_, text, nullptr, nullptr, nullptr);
         sqlite3_prepare_v2(base_, "SELECT value FROM entries WHERE low=? AND high=?", -1, &find_, nullptr);

@@ -48,14 +48,14 @@ struct CacheOptions {
 struct CacheCounters {
     std::uint64_t memory_hits = 0;
     std::uint64_t disk_hits = 0;
-    std::uint64_t joined = 0;            ///< waited for equal work of another thread
-    std::uint64_t misses = 0;            ///< did the work
-    std::uint64_t stored = 0;            ///< entries written to the folder
-    std::uint64_t not_stored = 0;        ///< entries that could not be written, or were too large
-    std::uint64_t evicted = 0;           ///< entries removed from the folder to make room
-    std::uint64_t dropped = 0;           ///< files removed from the folder: damaged, or no entries
-    std::uint64_t bytes_read = 0;        ///< of entries
-    std::uint64_t bytes_written = 0;     ///< of entries
+    std::uint64_t joined = 0;         ///< waited for equal work of another thread
+    std::uint64_t misses = 0;         ///< did the work
+    std::uint64_t stored = 0;         ///< entries written to the folder
+    std::uint64_t not_stored = 0;     ///< entries that could not be written, or were too large
+    std::uint64_t evicted = 0;        ///< entries removed from the folder to make room
+    std::uint64_t dropped = 0;        ///< files removed from the folder: damaged, or no entries
+    std::uint64_t bytes_read = 0;     ///< of entries
+    std::uint64_t bytes_written = 0;  ///< of entries
     friend bool operator==(const CacheCounters&, const CacheCounters&) = default;
 };
 
@@ -73,9 +73,9 @@ struct CacheFolder {
 };
 
 struct CacheCheck {
-    CacheSize whole;                    ///< entries that are as they were written
-    std::uint64_t damaged = 0;          ///< files under entries' names that were not, and are removed
-    std::uint64_t abandoned = 0;        ///< what killed writers had begun, and is removed
+    CacheSize whole;              ///< entries that are as they were written
+    std::uint64_t damaged = 0;    ///< files under entries' names that were not, and are removed
+    std::uint64_t abandoned = 0;  ///< what killed writers had begun, and is removed
 };
 
 /// Where a result comes from.

@@ -10,6 +10,7 @@
 
 #include "device/cuda_entry.hpp"
 #include "link/assembler.hpp"
+#include "link/module_text.hpp"
 #include "ptxgraft/target.hpp"
 
 namespace ptxgraft::device {

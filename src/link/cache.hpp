@@ -60,8 +60,8 @@ void add_options(KeyBuilder& key, const AssembleOptions& options);
     CacheLevel* from = nullptr);
 /// The same when `make` has a result that others share already.
 [[nodiscard]] Expected<std::shared_ptr<const Cubin>> find_or_make(
-    const Cache& cache, const Key& key,
-    const std::function<Expected<std::shared_ptr<const Cubin>>()>& make, CacheLevel* from = nullptr);
+    const Cache& cache, const Key& key, const std::function<Expected<std::shared_ptr<const Cubin>>()>& make,
+    CacheLevel* from = nullptr);
 /// The same of PTX. One key is of one kind of result alone.
 [[nodiscard]] Expected<std::shared_ptr<const Ptx>> find_or_make(const Cache& cache, const Key& key,
                                                                 const std::function<Expected<Ptx>()>& make,

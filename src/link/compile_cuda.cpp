@@ -138,8 +138,7 @@ Expected<Ptx> compile(std::string_view source, const CudaOptions& options,
             if (!missing.empty()) log += "\n" + missing;
         }
         const Span span = error_span(log, options.file_name, source);
-        return fail(failure_of(result), span,
-                    log.empty() ? nvrtcGetErrorString(result) : std::move(log));
+        return fail(failure_of(result), span, log.empty() ? nvrtcGetErrorString(result) : std::move(log));
     }
     auto ptx = TRY(program_ptx(program.get()));
     return Ptx{.text = std::move(ptx), .log = std::move(log)};
@@ -178,7 +177,8 @@ Expected<Ptx> compile_cuda(std::string_view source, const CudaOptions& given) {
     const auto key = cache != nullptr ? compilation_key(source, options, arguments) : std::nullopt;
     if (!key) return compile(source, options, arguments);
     CacheLevel from = CacheLevel::none;
-    Ptx ptx = *TRY(find_or_make(*cache, *key, [&] { return compile(source, options, arguments); }, &from));
+    Ptx ptx = *TRY(find_or_make(
+        *cache, *key, [&] { return compile(source, options, arguments); }, &from));
     ptx.from_cache = from != CacheLevel::none;
     return ptx;
 }

@@ -79,9 +79,8 @@ class Ptxas final : public Assembler {
         const auto bytes = std::as_bytes(std::span(*image));
         // On a full disk ptxas writes a part, and says that all went well.
         if (!is_whole_cubin(bytes))
-            return fail(Errc::file_not_writable,
-                        fmt::format("{}: ptxas {} wrote {} bytes of a cubin", options_.temporary_dir, version_,
-                                    bytes.size()));
+            return fail(Errc::file_not_writable, fmt::format("{}: ptxas {} wrote {} bytes of a cubin",
+                                                             options_.temporary_dir, version_, bytes.size()));
         Cubin cubin;
         cubin.image.assign(bytes.begin(), bytes.end());
         cubin.log = std::move(log);

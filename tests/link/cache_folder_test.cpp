@@ -64,7 +64,10 @@ TEST(CacheFolder, IsMadeWhenSomethingIsStoredAndFoundByOthers) {
 
 TEST(CacheFolder, PtxAndErrorsAreFoundAgain) {
     const TemporaryFolder folder;
-    const Error error{Errc::assemble_failed, {3, 7}, 5, std::make_shared<const std::string>("why"),
+    const Error error{Errc::assemble_failed,
+                      {3, 7},
+                      5,
+                      std::make_shared<const std::string>("why"),
                       std::make_shared<const SourceText>(SourceText{"a.ptx", "text"})};
     for (const CacheLevel expected : {CacheLevel::none, CacheLevel::disk}) {
         const Cache cache = on_disk(folder.path);
@@ -86,8 +89,8 @@ TEST(CacheFolder, PtxAndErrorsAreFoundAgain) {
         EXPECT_EQ(failed.error().source->name + failed.error().source->text, "a.ptxtext");
     }
     for (int i = 0; i < 2; ++i) {  // not a function of the input
-        const auto ended = link::find_or_make(on_disk(folder.path), key_of(3),
-                                              []() -> Expected<Cubin> { return fail(Errc::assembler_ended); });
+        const auto ended = link::find_or_make(
+            on_disk(folder.path), key_of(3), []() -> Expected<Cubin> { return fail(Errc::assembler_ended); });
         EXPECT_FALSE(ended);
     }
     EXPECT_EQ(files_in(folder.path), 2u);
@@ -327,9 +330,12 @@ TEST(CacheVerify, DropsWhatIsDamagedOrAbandonedAndNothingElse) {
     write_file(written, "half an ent");
     const link::OpenFile writer(written.string(), O_RDONLY);
     ASSERT_TRUE(writer.lock());
-    const std::vector<std::string> strangers = {"notes.txt", "0123456789abcdef.ptxgraft-news",
-                                                "0123456789ABCDEF.ptxgraft-new", "0123.ptxgraft",
-                                                key_of(3).hex(), "ptxgraft"};
+    const std::vector<std::string> strangers = {"notes.txt",
+                                                "0123456789abcdef.ptxgraft-news",
+                                                "0123456789ABCDEF.ptxgraft-new",
+                                                "0123.ptxgraft",
+                                                key_of(3).hex(),
+                                                "ptxgraft"};
     for (const std::string& name : strangers) write_file(folder.path / name, "mine");
     const Cache cache = on_disk(folder.path);
     const auto check = cache.verify();
@@ -338,7 +344,7 @@ TEST(CacheVerify, DropsWhatIsDamagedOrAbandonedAndNothingElse) {
     EXPECT_EQ(check->damaged, 3u);
     EXPECT_EQ(check->abandoned, 1u);
     EXPECT_FALSE(fs::exists(abandoned));
-    EXPECT_TRUE(fs::exists(written));  // its writer lives
+    EXPECT_TRUE(fs::exists(written));          // its writer lives
     EXPECT_EQ(files_in(folder.path), 7u + 1);  // with the stranger 0123.ptxgraft
     EXPECT_EQ(link::read_ledger(folder.str())->size, check->whole);
     const auto again = cache.verify();
@@ -396,7 +402,8 @@ TEST(CacheDisk, AReadOnlyFolderIsReadAndNothingElse) {
         ask(on_disk(folder.path), 1);
         if (::mount(folder.str().c_str(), folder.str().c_str(), nullptr, MS_BIND, nullptr) != 0)
             GTEST_SKIP() << "this root may not mount";
-        ASSERT_EQ(::mount(nullptr, folder.str().c_str(), nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY, nullptr), 0);
+        ASSERT_EQ(::mount(nullptr, folder.str().c_str(), nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY, nullptr),
+                  0);
         const Cache cache = on_disk(folder.path);
         EXPECT_EQ(ask(cache, 1), CacheLevel::disk);
         EXPECT_EQ(ask(cache, 2), CacheLevel::none);

@@ -124,7 +124,10 @@ TEST(Cache, WithoutAFolderThereIsNothingInIt) {
 // --- errors
 
 Error error_with_all(Errc code) {
-    return {code, {3, 7}, 5, std::make_shared<const std::string>("why"),
+    return {code,
+            {3, 7},
+            5,
+            std::make_shared<const std::string>("why"),
             std::make_shared<const SourceText>(SourceText{"a.ptx", "text"})};
 }
 

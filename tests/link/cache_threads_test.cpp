@@ -99,9 +99,7 @@ TEST(ThreadsOfCache, AnExceptionIsOfItsCallerAloneAndTheOthersTryThemselves) {
                 return cubin_of(1);
             });
             found += result.has_value();
-        } catch (const std::bad_alloc&) {
-            ++thrown;
-        }
+        } catch (const std::bad_alloc&) { ++thrown; }
     });
     EXPECT_EQ(made, 3);
     EXPECT_EQ(thrown, 2);

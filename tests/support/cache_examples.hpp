@@ -20,7 +20,8 @@ inline Cubin cubin_of(std::uint64_t number, std::size_t size = 100) {
     for (std::size_t i = 0; i < size; ++i)
         cubin.image.push_back(static_cast<std::byte>((state *= 0x9E3779B97F4A7C15) >> 56));
     cubin.assembler = "test " + std::to_string(number);
-    cubin.functions = {{"f", true, 1, 2, 3, 4, 5, 6}, {"g" + std::to_string(number), false, 7, 8, 9, 10, 11, 12}};
+    cubin.functions = {{"f", true, 1, 2, 3, 4, 5, 6},
+                       {"g" + std::to_string(number), false, 7, 8, 9, 10, 11, 12}};
     cubin.losses = {{7510, "wgmma"}, {7504, ""}};
     cubin.log = "log";
     return cubin;
@@ -29,10 +30,11 @@ inline Cubin cubin_of(std::uint64_t number, std::size_t size = 100) {
 inline bool equal(const Cubin& a, const Cubin& b) {
     const auto rows = [](const Cubin& cubin) {
         std::string text = cubin.assembler + "|" + cubin.log;
-        for (const auto& [name, is_entry, registers, stores, loads, stack, shared, barriers] : cubin.functions)
+        for (const auto& [name, is_entry, registers, stores, loads, stack, shared, barriers] :
+             cubin.functions)
             for (const std::uint64_t n :
-                 {std::uint64_t{is_entry}, std::uint64_t{registers}, std::uint64_t{stores}, std::uint64_t{loads},
-                  std::uint64_t{stack}, std::uint64_t{shared}, std::uint64_t{barriers}})
+                 {std::uint64_t{is_entry}, std::uint64_t{registers}, std::uint64_t{stores},
+                  std::uint64_t{loads}, std::uint64_t{stack}, std::uint64_t{shared}, std::uint64_t{barriers}})
                 text += "|" + name + std::to_string(n);
         for (const auto& [code, message] : cubin.losses) text += "|" + std::to_string(code) + message;
         return text;

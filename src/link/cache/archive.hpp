@@ -62,7 +62,8 @@ template <class Archive, Is<AssembleOptions> T> void visit(Archive& archive, T& 
     auto& [target, optimisation, max_registers, relocatable, line_info, allow_performance_loss, more, limits,
            stop] = options;
     static_cast<void>(stop);  // says when the result is wanted no longer, not what it is
-    archive(target, optimisation, max_registers, relocatable, line_info, allow_performance_loss, more, limits);
+    archive(target, optimisation, max_registers, relocatable, line_info, allow_performance_loss, more,
+            limits);
 }
 
 /// Appends fields to bytes.
@@ -97,10 +98,8 @@ class Writer {
         if (value) put(*value);
     }
     template <class T>
-        requires std::is_class_v<T>
-    void put(const T& value) {
-        visit(*this, value);
-    }
+    requires std::is_class_v<T>
+    void put(const T& value) { visit(*this, value); }
 
     std::string& bytes_;
 };
@@ -158,10 +157,8 @@ class Reader {
         value = std::move(made);
     }
     template <class T>
-        requires std::is_class_v<T>
-    void get(T& value) {
-        visit(*this, value);
-    }
+    requires std::is_class_v<T>
+    void get(T& value) { visit(*this, value); }
 
     std::string_view bytes_;
     bool is_cut_ = false;

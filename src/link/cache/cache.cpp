@@ -150,9 +150,7 @@ Outcome CacheData::lead(const Key& key, const std::shared_ptr<Flight>& flight, c
     if (from == CacheLevel::none && folder_ && is_kept(*flight->outcome)) {
         try {
             folder_->store(key, *flight->outcome);
-        } catch (const std::bad_alloc&) {
-            counters_.add(&CacheCounters::not_stored);
-        }
+        } catch (const std::bad_alloc&) { counters_.add(&CacheCounters::not_stored); }
     }
     return *flight->outcome;
 }
@@ -195,8 +193,8 @@ Expected<std::shared_ptr<const Cubin>> find_or_make(const Cache& cache, const Ke
 }
 
 Expected<std::shared_ptr<const Cubin>> find_or_make(
-    const Cache& cache, const Key& key,
-    const std::function<Expected<std::shared_ptr<const Cubin>>()>& make, CacheLevel* from) {
+    const Cache& cache, const Key& key, const std::function<Expected<std::shared_ptr<const Cubin>>()>& make,
+    CacheLevel* from) {
     return find_or_make_as<Cubin>(cache, key, make, from);
 }
 

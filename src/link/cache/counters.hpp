@@ -11,11 +11,11 @@
 namespace ptxgraft::link {
 
 using Counter = std::uint64_t CacheCounters::*;
-constexpr Counter all_counters[] = {
-    &CacheCounters::memory_hits, &CacheCounters::disk_hits,  &CacheCounters::joined,
-    &CacheCounters::misses,      &CacheCounters::stored,     &CacheCounters::not_stored,
-    &CacheCounters::evicted,     &CacheCounters::dropped,    &CacheCounters::bytes_read,
-    &CacheCounters::bytes_written};
+constexpr Counter all_counters[] = {&CacheCounters::memory_hits, &CacheCounters::disk_hits,
+                                    &CacheCounters::joined,      &CacheCounters::misses,
+                                    &CacheCounters::stored,      &CacheCounters::not_stored,
+                                    &CacheCounters::evicted,     &CacheCounters::dropped,
+                                    &CacheCounters::bytes_read,  &CacheCounters::bytes_written};
 static_assert(sizeof(CacheCounters) == sizeof(std::uint64_t) * std::size(all_counters));
 
 /// What a process counts, and which part of it the folder's ledger does not have yet.

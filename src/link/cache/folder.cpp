@@ -25,7 +25,7 @@ using namespace std::chrono_literals;
 // How long others may keep the folder: of a store that can be left out, and of what the user asked for.
 constexpr auto short_patience = 1s, long_patience = 10s, busy_time = 10s;
 constexpr std::int64_t refresh_after = 60, count_after = 24 * 60 * 60;  // seconds
-constexpr int attempts = 4;                                              // at a new file
+constexpr int attempts = 4;                                             // at a new file
 
 // The entries to keep when there are too many.
 std::uint64_t low_mark(std::uint64_t most) { return most - most / 10; }
@@ -123,7 +123,8 @@ bool Folder::write(const Key& key, std::string_view bytes) {
         if (!file && errno == EEXIST) continue;
         if (!file) {
             std::error_code error(errno, std::generic_category());
-            if (error == std::errc::no_such_file_or_directory) std::filesystem::create_directories(path_, error);
+            if (error == std::errc::no_such_file_or_directory)
+                std::filesystem::create_directories(path_, error);
             if (error) return false;
             continue;
         }
@@ -239,8 +240,7 @@ Expected<CacheCheck> Folder::verify() {
     if (listing.entries.empty() && listing.begun.empty()) return check;
     const std::lock_guard threads(mutex_);
     auto ledger = TRY(lock_for_long());
-    for (const ListedEntry& entry : damaged)
-        check.damaged += drop(ledger, path_of(entry.key), entry.status);
+    for (const ListedEntry& entry : damaged) check.damaged += drop(ledger, path_of(entry.key), entry.status);
     check.abandoned = remove_abandoned(listing);
     sweep(ledger);
     counters_.hand_over(ledger.record.counters);

@@ -15,7 +15,7 @@ namespace ptxgraft::link {
 
 struct LedgerRecord {
     char magic[16] = {};
-    CacheSize size;             ///< at least what there is: entries are added before they appear
+    CacheSize size;            ///< at least what there is: entries are added before they appear
     std::int64_t counted = 0;  ///< when the files were counted last: seconds of the system's clock
     CacheCounters counters;
     Key sum;

@@ -21,7 +21,8 @@ class Memory {
         Key key;
         Outcome outcome;
         std::uint64_t bytes;
-        std::int64_t refreshed;  ///< when the folder last heard that it is used: seconds of the system's clock
+        std::int64_t
+            refreshed;  ///< when the folder last heard that it is used: seconds of the system's clock
     };
 
     explicit Memory(std::uint64_t most_bytes) : most_bytes_(most_bytes) {}
