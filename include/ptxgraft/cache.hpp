@@ -35,8 +35,8 @@
 namespace ptxgraft {
 
 struct CacheOptions {
-    /// The folder; empty: memory only. It is made, with those that it lies in, when something is first stored.
-    /// Only files whose names a cache gives are ever touched in it.
+    /// The folder; empty: memory only. It is made, with those that it lies in, when something is first
+    /// stored. Only files whose names a cache gives are ever touched in it.
     std::string dir = {};
     /// Most bytes of what is held in memory; 0: nothing is. Results that callers hold do not count.
     std::uint64_t memory_bytes = std::uint64_t{256} << 20;
@@ -66,7 +66,8 @@ struct CacheSize {
 };
 
 /// What lies in a folder, and what all processes have done with it since it was made or cleared. Counters of
-/// a process come in when it stores something or its last handle goes; if it is killed, the last ones are lost.
+/// a process come in when it stores something or its last handle goes; if it is killed, the last ones are
+/// lost.
 struct CacheFolder {
     CacheSize size;
     CacheCounters counters;
@@ -94,8 +95,8 @@ CacheData& data_of(const Cache& cache);
 /// A cache; a handle, of which copies share everything.
 class PTXGRAFT_API Cache {
   public:
-    /// Nothing is read or written yet. Errors: Errc::cache_not_usable when there is something at `dir` that is
-    /// no folder.
+    /// Nothing is read or written yet. Errors: Errc::cache_not_usable when there is something at `dir` that
+    /// is no folder.
     [[nodiscard]] static Expected<Cache> open(const CacheOptions& options = {});
 
     [[nodiscard]] const CacheOptions& options() const;  ///< `dir` is absolute
@@ -106,8 +107,8 @@ class PTXGRAFT_API Cache {
     [[nodiscard]] Expected<CacheFolder> folder() const;
 
     /// Forgets everything: memory, and the entries and counters of the folder, which other processes may be
-    /// using. Returns what lay in the folder. Errors: Errc::cache_not_usable when something cannot be removed,
-    /// or other processes keep the folder to themselves for long.
+    /// using. Returns what lay in the folder. Errors: Errc::cache_not_usable when something cannot be
+    /// removed, or other processes keep the folder to themselves for long.
     [[nodiscard]] Expected<CacheSize> clear() const;
     /// Reads every entry of the folder, and removes what is damaged or abandoned. Errors: as of clear().
     [[nodiscard]] Expected<CacheCheck> verify() const;

@@ -31,8 +31,8 @@ struct CudaOptions {
         "skeleton.cu";            ///< the name in diagnostics; `#include "…"` searches its folder first
     std::string cache_dir = {};   ///< a folder that keeps PTX between runs; empty: none
     bool toolkit_headers = true;  ///< add the toolkit's include folder when one is found
-    /// Looks up PTX and errors, instead of a cache of `cache_dir` alone (cache.hpp). It is only used during the
-    /// call.
+    /// Looks up PTX and errors, instead of a cache of `cache_dir` alone (cache.hpp). It is only used during
+    /// the call.
     const Cache* cache = nullptr;
 };
 
@@ -42,10 +42,10 @@ struct Ptx {
     bool from_cache = false;
 };
 
-/// Compiles CUDA C++ (C++20 unless an option says otherwise) to PTX in process. A cache is keyed by source, the
-/// text of every header that it may include, options and the versions of NVRTC and of ptxgraft; cache.hpp says
-/// how it keeps entries, and why its folder is shared only among those who trust each other. What includes a
-/// macro's value, uses `__TIME__` or precompiled headers is compiled anew every time. Errors:
+/// Compiles CUDA C++ (C++20 unless an option says otherwise) to PTX in process. A cache is keyed by source,
+/// the text of every header that it may include, options and the versions of NVRTC and of ptxgraft; cache.hpp
+/// says how it keeps entries, and why its folder is shared only among those who trust each other. What
+/// includes a macro's value, uses `__TIME__` or precompiled headers is compiled anew every time. Errors:
 /// Errc::cuda_compile_failed with NVRTC's log as detail and, when the first error is in `source`, its place;
 /// Errc::target_unknown; Errc::argument_invalid for a zero byte in the source; Errc::compiler_not_usable when
 /// NVRTC itself fails.

@@ -52,9 +52,9 @@ void add_options(KeyBuilder& key, const AssembleOptions& options);
 
 /// What the cache has under a key, in memory or in its folder; else what `make` gives, which is kept: a
 /// result, or an error for which is_of_input() holds. Of threads that ask for a key at once one calls `make`,
-/// and the others wait and get the same, be it kept or not. When `make` throws, its caller gets the exception,
-/// and those who wait try themselves. `make` must not ask for its own key, nor wait for a thread that may be
-/// waiting here. Results are shared, not copied. `from` is where it was.
+/// and the others wait and get the same, be it kept or not. When `make` throws, its caller gets the
+/// exception, and those who wait try themselves. `make` must not ask for its own key, nor wait for a thread
+/// that may be waiting here. Results are shared, not copied. `from` is where it was.
 [[nodiscard]] Expected<std::shared_ptr<const Cubin>> find_or_make(
     const Cache& cache, const Key& key, const std::function<Expected<Cubin>()>& make,
     CacheLevel* from = nullptr);

@@ -1,5 +1,5 @@
-// The folder of a cache: what is found in it again, what is damaged or foreign, its cap, and disks that cannot
-// be written.
+// The folder of a cache: what is found in it again, what is damaged or foreign, its cap, and disks that
+// cannot be written.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 #pragma once
 /// @file archive.hpp
 /// Values as bytes, for entries and for keys: every field of a struct in its order, texts and lists behind
-/// their sizes. The structs are taken apart by structured bindings, so that a new field does not compile until
-/// it is in the list here.
+/// their sizes. The structs are taken apart by structured bindings, so that a new field does not compile
+/// until it is in the list here.
 
 #include <concepts>
 #include <cstddef>

@@ -21,14 +21,13 @@ class Memory {
         Key key;
         Outcome outcome;
         std::uint64_t bytes;
-        std::int64_t
-            refreshed;  ///< when the folder last heard that it is used: seconds of the system's clock
+        std::int64_t refreshed;  ///< when the folder last heard of its use: seconds of the system's clock
     };
 
     explicit Memory(std::uint64_t most_bytes) : most_bytes_(most_bytes) {}
 
-    /// What is held under a key, which is the most recently used then; null when there is none. It stays until
-    /// the next call.
+    /// What is held under a key, which is the most recently used then; null when there is none. It stays
+    /// until the next call.
     [[nodiscard]] Held* find(const Key& key);
     /// Holds an outcome, and forgets the least recently used ones that there is no room for beside it.
     void keep(const Key& key, Outcome outcome, std::int64_t now);
