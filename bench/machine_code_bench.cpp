@@ -44,7 +44,8 @@ Candidates candidates_of(const Case& of, const Skeleton& skeleton, std::int64_t 
 }
 
 Expected<Skeleton> skeleton_of(const Case& of) {
-    return Skeleton::from_file(std::string(PTXGRAFT_SOURCE_DIR "/templates/") + of.file, {.target = "sm_90a"});
+    return Skeleton::from_file(std::string(PTXGRAFT_SOURCE_DIR "/templates/") + of.file,
+                               {.target = "sm_90a"});
 }
 
 // Seconds on the clock: helpers work beside the calling thread.
@@ -53,7 +54,8 @@ template <class Work> double fastest(int turns, Work work) {
     for (int i = 0; i < turns; ++i) {
         const auto start = std::chrono::steady_clock::now();
         work(i);
-        least = std::min(least, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+        least =
+            std::min(least, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
     }
     return least;
 }
@@ -74,8 +76,8 @@ void BM_Link(benchmark::State& state) {
         const auto check = [&](const auto& results) {
             for (const auto& result : results) has_failed |= !result;
         };
-        const double batch = fastest(
-            1, [&](int) { check(skeleton->assemble_many(candidates, linking, {.threads = 1})); });
+        const double batch =
+            fastest(1, [&](int) { check(skeleton->assemble_many(candidates, linking, {.threads = 1})); });
         const double relink = fastest(20, [&](int i) {
             has_failed |= !skeleton->assemble(candidates[static_cast<std::size_t>(i)], linking);
         });
@@ -137,7 +139,8 @@ void BM_Kept(benchmark::State& state) {
                             is_kept &= skeleton->assemble(candidates[0], other)->from == CacheLevel::disk;
                         }));
         memory = std::min(memory, fastest(1, [&](int) {
-                              is_kept &= skeleton->assemble(candidates[0], options)->from == CacheLevel::memory;
+                              is_kept &=
+                                  skeleton->assemble(candidates[0], options)->from == CacheLevel::memory;
                           }));
     }
     state.counters["disk_us"] = disk * 1e6;

@@ -20,10 +20,10 @@ namespace ptxgraft {
 struct WorkerPoolOptions {
     /// Processes at most; 0: one for each hardware thread. They start when they are needed.
     unsigned workers = 0;
-    /// For one module, from when a worker has it; then the worker is killed.
-    std::chrono::milliseconds timeout = std::chrono::minutes(1);
-    /// Bytes that a worker may allocate beyond what it has when it starts (some 15 MB); 0: no limit. A GEMM
-    /// of tensor cores takes less than 100 MB.
+    /// For one module, from when a worker gets it; then the worker is killed.
+    std::chrono::milliseconds timeout = std::chrono::minutes(5);
+    /// Bytes that a worker may allocate for a module, beyond the 25 MB that it has when it starts; 0: no
+    /// limit. A GEMM of tensor cores takes 20 MB, and 4 MB of PTX some 1.7 GB.
     std::uint64_t memory_bytes = std::uint64_t(4) << 30;
     /// Who assembles in a worker: "default", "nvptxcompiler" or "nvjitlink".
     std::string assembler = "default";

@@ -48,10 +48,4 @@ std::optional<Cache> open_cache(const CacheFlags& flags) {
     return std::nullopt;
 }
 
-std::shared_ptr<const Assembler> with_cache(std::shared_ptr<const Assembler> assembler,
-                                            const CacheFlags& flags) {
-    auto cache = open_cache(flags);
-    return cache ? cached(std::move(assembler), std::move(*cache)) : assembler;
-}
-
 }  // namespace ptxgraft::cli

@@ -31,8 +31,4 @@ void add_cache_flags(CLI::App& verb, CacheFlags& flags);
 /// is then left out.
 [[nodiscard]] std::optional<Cache> open_cache(const CacheFlags& flags);
 
-/// An assembler that looks into the cache first, if there is one.
-[[nodiscard]] std::shared_ptr<const Assembler> with_cache(std::shared_ptr<const Assembler> assembler,
-                                                          const CacheFlags& flags);
-
 }  // namespace ptxgraft::cli

@@ -3,8 +3,15 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
 #include <memory>
+#include <optional>
+#include <span>
+#include <utility>
 
+#include "candidates.hpp"
+#include "ptxgraft/worker.hpp"
 #include "skeleton_input.hpp"
 #include "text_file.hpp"
 #include "verb.hpp"
@@ -13,10 +20,12 @@ namespace ptxgraft::cli {
 namespace {
 
 struct GraftVerbFlags {
-    std::string file, output = "-";
+    std::string file, output = "-", report;
     CudaFlags cuda;
     StubFlags stubs;
-    std::string assembler = "default";
+    CandidateFlags candidates;
+    std::string assembler;
+    std::vector<std::string> limits;
     bool allow_performance_loss = false;
 };
 
@@ -31,25 +40,104 @@ std::string usage_lines(const std::string& output, const Cubin& cubin) {
     return lines;
 }
 
-std::string assembled(const std::string& ptx, const GraftVerbFlags& flags, const std::string& ptx_name) {
-    AssembleOptions options;
-    options.target = flags.cuda.target;
-    options.allow_performance_loss = flags.allow_performance_loss;
-    const auto assembler = with_cache(take(find_assembler(flags.assembler)), flags.cuda.cache);
-    const Cubin cubin = take(assembler->assemble(ptx, options), ptx, ptx_name);
+bool uses(const RouteOptions& options, Route route) {
+    return options.route == route ||
+           std::ranges::any_of(options.sites, [&](const auto& row) { return row.second == route; });
+}
+
+AssembleLimits limits_of(const std::vector<std::string>& texts) {
+    AssembleLimits limits;
+    const std::pair<std::string_view, std::optional<std::uint32_t>*> rows[] = {
+        {"registers", &limits.registers},
+        {"spills", &limits.spill_bytes},
+        {"stack", &limits.stack_bytes},
+        {"code", &limits.code_bytes}};
+    for (const std::string& text : texts) {
+        const NamedValue given = split_named("--limit", text);
+        const auto* const row = std::ranges::find(rows, given.name, [](const auto& r) { return r.first; });
+        if (row == std::end(rows)) fail_usage("--limit takes registers=N, spills=N, stack=N or code=N");
+        std::uint32_t number = 0;
+        const char* const end = given.value.data() + given.value.size();
+        const auto [at, error] = std::from_chars(given.value.data(), end, number);
+        if (error != std::errc() || at != end) fail_usage(fmt::format("'{}' is no number", given.value));
+        *row->second = number;
+    }
+    return limits;
+}
+
+GraftOptions options_of(const GraftVerbFlags& flags) {
+    GraftOptions options;
+    options.assemble.target = flags.cuda.target;
+    options.assemble.allow_performance_loss = flags.allow_performance_loss;
+    options.assemble.limits = limits_of(flags.limits);
+    options.routes = route_options(flags.stubs);
+    return options;
+}
+
+void write_cubin(const Input& input, std::span<const Graft> grafts, const GraftVerbFlags& flags,
+                 const std::optional<Cache>& cache) {
+    const auto assembler = take(find_assembler(flags.assembler));
+    GraftOptions options = options_of(flags);
+    options.assembler = assembler.get();
+    options.cache = cache ? &*cache : nullptr;
+    auto code = input.skeleton.assemble(grafts, options);
+    if (!code) {
+        const Error& error = code.error();
+        fail_work(error, error.source ? error.source->text : input.skeleton.ptx(),
+                  input.ptx_name(grafts.size()));
+    }
+    print_routes(flags.stubs, code->routes);
+    const Cubin& cubin = *code->cubin;
     const std::string output = display_name(flags.output);
     fmt::print(stderr, "{}: assembled by {}\n{}", output, cubin.assembler, usage_lines(output, cubin));
-    return {reinterpret_cast<const char*>(cubin.image.data()), cubin.image.size()};
+    take(write_file(flags.output, {reinterpret_cast<const char*>(cubin.image.data()), cubin.image.size()}));
+    if (!flags.report.empty()) take(write_file(flags.report, report_of(*code) + "\n"));
+}
+
+void write_ptx(const Input& input, std::span<const Graft> grafts, const GraftVerbFlags& flags) {
+    if (!flags.report.empty()) fail_usage("--report is of machine code: -o OUT.cubin, or --candidates");
+    const RouteOptions wanted = route_options(flags.stubs);
+    if (uses(wanted, Route::link))
+        fail_usage(
+            "the link route makes machine code only: -o OUT.cubin; as PTX its stubs are those of call");
+    const auto [ptx, routes] =
+        take(input.skeleton.render_by(grafts, wanted), input.skeleton.ptx(), input.ptx_name(0));
+    print_routes(flags.stubs, routes);
+    take(write_file(flags.output, ptx));
+}
+
+// In processes of their own unless somebody is named: what hangs or explodes is one candidate's error.
+void graft_many(const Input& input, const GraftVerbFlags& flags, const std::optional<Cache>& cache) {
+    if (!flags.stubs.files.empty() || !flags.stubs.programs.empty() || !flags.stubs.expressions.empty())
+        fail_usage("--candidates says what fills the sites: no --stub, --program or --expr beside it");
+    CandidateFlags candidates = flags.candidates;
+    candidates.report = flags.report;
+    if (flags.output != "-") candidates.folder = flags.output;
+    const auto assembler =
+        flags.assembler.empty()
+            ? take(worker_pool(
+                  {.workers = candidates.jobs, .timeout = std::chrono::milliseconds(candidates.timeout_ms)}))
+            : take(find_assembler(flags.assembler));
+    const Cache memory = take(Cache::open());
+    GraftOptions options = options_of(flags);
+    options.assembler = assembler.get();
+    options.cache = cache ? &*cache : &memory;
+    if (uses(options.routes, Route::automatic)) {
+        const auto prepared = input.skeleton.prepare(options);
+        if (!prepared) fail_work(prepared.error(), input.skeleton.ptx(), input.ptx_name(0));
+    }
+    make_candidates(input, candidates, options);
 }
 
 void graft(const GraftVerbFlags& flags) {
+    (void)options_of(flags);  // what is wrong with the command line is said first
     const Input input = load_input(flags.file, flags.cuda, CudaOptions{}.target);
+    if (!flags.candidates.list.empty()) return graft_many(input, flags, open_cache(flags.cuda.cache));
     const std::vector<NamedStub> stubs = compile_stubs(input, flags.stubs);
-    const auto [ptx, routes] = take(input.skeleton.render_by(as_grafts(stubs), route_options(flags.stubs)),
-                                    input.skeleton.ptx(), input.ptx_name(0));
-    print_routes(flags.stubs, routes);
-    const bool as_cubin = flags.output.ends_with(".cubin");
-    take(write_file(flags.output, as_cubin ? assembled(ptx, flags, input.ptx_name(stubs.size())) : ptx));
+    const std::vector<Graft> grafts = as_grafts(stubs);
+    if (flags.output.ends_with(".cubin"))
+        return write_cubin(input, grafts, flags, open_cache(flags.cuda.cache));
+    write_ptx(input, grafts, flags);
 }
 
 }  // namespace
@@ -60,9 +148,29 @@ void add_graft(CLI::App& app) {
     const auto flags = std::make_shared<GraftVerbFlags>();
     verb->add_option("FILE", flags->file, "PTX or CUDA file")->required();
     add_stub_flags(*verb, flags->stubs);
-    verb->add_option("-o,--output", flags->output, "OUT.ptx or OUT.cubin (default: PTX to standard output)");
-    verb->add_option("--assembler", flags->assembler,
-                     "default, nvptxcompiler, nvjitlink, workers[:N] (N processes), or the path of a ptxas");
+    verb->add_option(
+        "-o,--output", flags->output,
+        "OUT.ptx or OUT.cubin (default: PTX to standard output); with --candidates a folder, for "
+        "INDEX.cubin");
+    verb->add_option(
+        "--candidates", flags->candidates.list,
+        "JSON lines, each a candidate: {\"SITE\": \"PROGRAM\", \"SITE\": {\"expr\": \"TEXT\"}, \"SITE\": "
+        "{\"stub\": \"FILE\"}}");
+    verb->add_option("--report", flags->report,
+                     "JSON of the machine code; with --candidates a line for each, in their order (default: "
+                     "standard output)");
+    verb->add_option("--jobs", flags->candidates.jobs, "Candidates at once (default: as many as processors)");
+    verb->add_option("--timeout", flags->candidates.timeout_ms,
+                     "Milliseconds of the assembler for a module of --candidates (default: 60000)");
+    verb->add_option(
+        "--assembler", flags->assembler,
+        "default, nvptxcompiler, nvjitlink, workers[:N] (N processes), or the path of a ptxas (with "
+        "--candidates: workers)");
+    verb->add_option("--limit", flags->limits,
+                     "registers=N, spills=BYTES, stack=BYTES or code=BYTES: more than that is an error "
+                     "(repeatable)")
+        ->allow_extra_args(false)
+        ->take_all();
     verb->add_flag("--allow-performance-loss", flags->allow_performance_loss,
                    "Keep a cubin of which the assembler says that it lost performance");
     add_cuda_flags(*verb, flags->cuda);

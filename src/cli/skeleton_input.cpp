@@ -2,6 +2,8 @@
 
 #include "skeleton_input.hpp"
 
+#include "ptxgraft/expression.hpp"
+
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -108,9 +110,13 @@ void add_stub_flags(CLI::App& verb, StubFlags& flags) {
                     "SITE=TEXT: fill a site with a stack program, such as 'x y add.f32 -> z'")
         ->allow_extra_args(false)
         ->take_all();
+    verb.add_option("--expr", flags.expressions,
+                    "SITE=TEXT: fill a site with an expression, such as 'z = x * y'")
+        ->allow_extra_args(false)
+        ->take_all();
     verb.add_option(
             "--route", flags.routes,
-            "auto, inline or call, of all sites, or SITE=ROUTE of one: how a stub gets into its copies "
+            "auto, inline, call or link, of all sites, or SITE=ROUTE of one: how a stub gets into its copies "
             "(default: inline)")
         ->allow_extra_args(false)
         ->take_all();
@@ -165,6 +171,12 @@ std::vector<NamedStub> compile_stubs(const Input& input, const StubFlags& flags)
         const Site& site = site_of(given);
         stubs.push_back(
             {given.name, take(stack::compile(given.value, site), given.value, "--program " + given.name)});
+    }
+    for (const std::string& text : flags.expressions) {
+        const NamedValue given = split_named("--expr", text);
+        const Site& site = site_of(given);
+        stubs.push_back(
+            {given.name, take(compile_expression(given.value, site), given.value, "--expr " + given.name)});
     }
     return stubs;
 }

@@ -76,8 +76,7 @@ void Verifier::initial_address(RegisterType type, const syntax::InitialValue& va
     const bool is_function = symbol->kind == SymbolKind::function;
     const bool is_variable = (symbol->kind == SymbolKind::variable &&
                               (symbol->space == Space::global || symbol->space == Space::const_)) ||
-                             symbol->kind == SymbolKind::texref || symbol->kind == SymbolKind::samplerref ||
-                             symbol->kind == SymbolKind::surfref;
+                             is_opaque(*symbol);
     if (!is_function && !is_variable)
         return report(Errc::declaration_invalid, name,
                       quote(name) +

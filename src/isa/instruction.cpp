@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 
 #include "isa/instruction_verifier.hpp"
 #include "isa/operands.hpp"
@@ -50,7 +51,9 @@ const Match* InstructionVerifier::look_at(const Instruction& i) {
     if (setting_.manual_order && !fitting->in_order)
         report(Errc::modifier_out_of_order, i.name, fitting->canonical_name());
     address_width(i, *fitting);
-    shared_variable(i, *fitting);
+    named_space(i, *fitting);
+    moved_address(i, *fitting);
+    if (fitting->row->opcode == "createpolicy.fractional") policy_fraction(i);
     if (i.opcode == "call") call(i);
     if (i.opcode == "ld" || i.opcode == "st") parameter_access(i);
     if (i.opcode == "tex" || i.opcode == "tld4" || i.opcode == "txq")
@@ -90,19 +93,78 @@ void InstructionVerifier::address_width(const Instruction& i, const Match& match
     }
 }
 
-// These take a generic address, but a variable only of .shared.
-void InstructionVerifier::shared_variable(const Instruction& i, const Match& match) {
+namespace {
+
+// Instructions of which ptxas makes others, with the address in a register: it must be one of 32 or 64 bits.
+bool moves_address(std::string_view opcode, const Instruction& i, std::size_t address, bool is_generic) {
+    constexpr std::array<std::string_view, 10> always = {
+        "createpolicy.range", "fabric.",           "multimem.red", "red.async",  "st.async", "st.bulk",
+        "tcgen05.",           "tensormap.replace", "wmma.load.",   "wmma.store."};
+    constexpr std::array<std::string_view, 3> generic = {"cp.async.mbarrier.arrive", "ldmatrix", "stmatrix"};
+    const auto is_one_of = [&](const auto& opcodes) {
+        return std::ranges::any_of(opcodes, [&](std::string_view one) { return opcode.starts_with(one); });
+    };
+    if (is_one_of(generic)) return is_generic;
+    if (opcode == "prefetch") return i.has(".tensormap");
+    return is_one_of(always) && (address == 0 || is_generic);
+}
+
+}  // namespace
+
+void InstructionVerifier::moved_address(const Instruction& i, const Match& match) {
     const std::string_view opcode = match.row->opcode;
-    if (opcode != "mapa" && opcode != "getctarank" && !opcode.starts_with("mbarrier.")) return;
+    const bool is_generic = std::ranges::none_of(
+        i.modifiers, [](std::string_view modifier) { return space_of(modifier) != Space::none; });
+    const bool is_plain = opcode == "ld" || opcode == "ldu" || opcode == "st" || opcode == "multimem.st";
+    std::size_t address = 0;
+    for (const Operand& operand : i.operands) {
+        if (operand.kind() != OperandKind::address) continue;
+        const Symbol* symbol = names_.find(operand.base());
+        const bool is_moved = moves_address(opcode, i, address++, is_generic);
+        if (symbol == nullptr || !(is_moved || is_plain)) continue;
+        const std::string name = "'" + std::string(operand.base()) + "'";
+        if (is_moved && symbol->kind == SymbolKind::reg && info(symbol->type).bits < 32)
+            report(Errc::operand_type_wrong, operand.span(),
+                   name + " has " + std::to_string(info(symbol->type).bits) + " bits; an address of " +
+                       std::string(opcode) + " has 32 or 64");
+        if (is_opaque(*symbol) && opcode != "multimem.red")
+            report(Errc::operand_kind_wrong, operand.span(),
+                   name + " is a texture, sampler or surface, which " + std::string(opcode) +
+                       " does not access");
+    }
+}
+
+// These take a generic address, but a variable only of one space.
+void InstructionVerifier::named_space(const Instruction& i, const Match& match) {
+    const std::string_view opcode = match.row->opcode;
+    const bool is_mbarrier = opcode.starts_with("mbarrier.") && opcode != "mbarrier.check_layout",
+               is_prefetch = opcode == "prefetchu";
+    if (opcode != "mapa" && opcode != "getctarank" && !is_mbarrier && !is_prefetch) return;
+    const Space space = is_prefetch ? Space::global : Space::shared;
     for (const Operand& operand : i.operands) {
         const bool is_named = operand.kind() == OperandKind::address || operand.kind() == OperandKind::sum;
         const std::string_view name = is_named ? operand.base() : operand.text();
         const Symbol* symbol = names_.find(name);
-        if (symbol != nullptr && symbol->kind == SymbolKind::variable && symbol->space != Space::shared)
+        const bool is_variable = symbol != nullptr && (symbol->kind == SymbolKind::variable ||
+                                                       (is_mbarrier && is_opaque(*symbol)));
+        if (is_variable && (symbol->space != space || is_opaque(*symbol)))
             report(Errc::state_space_mismatch, operand.span(),
                    "'" + std::string(name) + "' is a variable in " + std::string(text(symbol->space)) + "; " +
-                       std::string(opcode) + " takes those of .shared");
+                       std::string(opcode) + " takes those of " + std::string(text(space)));
     }
+}
+
+// PTX ISA 9.7.9.19: the fraction of an access policy is above 0 and at most 1.
+void InstructionVerifier::policy_fraction(const Instruction& i) {
+    const Operand& last = i.operands.back();
+    if (last.kind() != OperandKind::immediate || !last.constant() || last.constant()->is_integer()) return;
+    const syntax::Constant value = *last.constant();
+    const auto fraction = value.type == syntax::Constant::Type::f64
+                              ? static_cast<float>(std::bit_cast<double>(value.bits))
+                              : std::bit_cast<float>(static_cast<std::uint32_t>(value.bits));
+    if (!(fraction > 0 && fraction <= 1))
+        report(Errc::immediate_out_of_range, last.span(),
+               "'" + std::string(last.text()) + "' is out of range: above 0, to 1");
 }
 
 // PTX ISA 5.1.6: inputs are read, results are written; `.param::func` is the space of a device function's
@@ -176,7 +238,12 @@ void InstructionVerifier::guard(const Instruction& i) {
     if (!i.guard) return;
     const std::string_view name = i.guard->predicate;
     const Symbol* symbol = names_.find(name);
-    if (symbol == nullptr) return report(Errc::name_undeclared, name, "'" + std::string(name) + "'");
+    if (symbol == nullptr) {
+        const auto special = find_special(name);
+        if (!special || special->row->type != RegisterType::pred)
+            return report(Errc::name_undeclared, name, "'" + std::string(name) + "'");
+        return require(special->row->since, span_of(name), std::string(name));
+    }
     if (symbol->kind != SymbolKind::reg || symbol->type != RegisterType::pred)
         report(Errc::guard_invalid, name,
                "'" + std::string(name) + "' is no predicate; a guard is a register of .pred: @p or @!p");
@@ -257,6 +324,9 @@ void InstructionVerifier::undefined_label(const Operand& operand) {
                     if (const auto [name, is_new] = labels_.put(s.name()); is_new) *name = f.name();
     }
     const std::string name = "'" + std::string(operand.text()) + "'";
+    if (names_.find(operand.text()) != nullptr)
+        return report(Errc::label_undefined, operand.span(),
+                      name + " means something else before the label; give the label another name");
     const std::string_view* owner = labels_.find(operand.text());
     if (owner == nullptr)
         return report(Errc::label_undefined, operand.span(),

@@ -74,7 +74,9 @@ class InstructionVerifier {
     void per_cta_memory(const syntax::Operand& operand);
     void undefined_label(const syntax::Operand& operand);
     void address_width(const syntax::Instruction& instruction, const Match& match);
-    void shared_variable(const syntax::Instruction& instruction, const Match& match);
+    void moved_address(const syntax::Instruction& instruction, const Match& match);
+    void named_space(const syntax::Instruction& instruction, const Match& match);
+    void policy_fraction(const syntax::Instruction& instruction);
     void parameter_access(const syntax::Instruction& instruction);
     void texture_mode(const syntax::Instruction& instruction);
     void unified_sampler(const syntax::Instruction& i, const Match& match);

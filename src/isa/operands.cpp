@@ -108,8 +108,7 @@ class Checker {
             return base(rule.children.front(), operand);
         const bool is_integer_constant = is_integer_constant_at(operand);
         const bool is_plain = operand.kind() == OperandKind::identifier ||
-                              operand.kind() == OperandKind::immediate ||
-                              operand.kind() == OperandKind::negation;
+                              operand.kind() == OperandKind::immediate || has_minus(operand);
         const bool is_policy =
             is_integer_constant || (is_register && goes(symbol->type, RegisterType::u64, false, false));
         ++address_;
@@ -131,6 +130,9 @@ class Checker {
             return check(rule.children[0], operand);
         }
         if (operand.children().size() != 2) return problem(Kind::not_allowed, &operand, &rule);
+        if (std::ranges::all_of(operand.children(),
+                                [](const Operand& o) { return o.kind() == OperandKind::sink; }))
+            return problem(Kind::sink, &operand.children()[1], &rule.children[1]);
         for (std::size_t i = 0; i < 2; ++i)
             if (auto p = check(rule.children[i], operand.children()[i])) return p;
         return std::nullopt;
@@ -140,8 +142,7 @@ class Checker {
         const std::uint32_t count = match_.count(rule.count);
         if (operand.kind() == OperandKind::vector) {
             const std::size_t given = operand.children().size();
-            const bool has_more =
-                rule.count.or_more && given > count && (given == 2 || given == 4 || given == 8);
+            const bool has_more = rule.count.or_more && given > count && (given == 2 || given == 4);
             if (given != count && !has_more) return problem(Kind::vector_length, &operand, &rule);
             return rule.is_mixed ? mixed_elements(rule, operand) : elements(rule, operand);
         }
@@ -171,6 +172,9 @@ class Checker {
         for (const Operand& element : operand.children()) {
             if (element.kind() == OperandKind::sink && rule.is_output && !rule.is_inout) continue;
             const RegisterType type = element_type(element);
+            if (rule.is_output && type != RegisterType::none && find_special(element.text()) &&
+                symbols_.find(element.text()) == nullptr)
+                return problem(Kind::special, &element, &rule);
             if (type == RegisterType::none) {
                 const bool is_first = &element == &operand.children().front();
                 if (auto p = value(is_first || rule.children.empty() ? rule : rule.children.front(), element))
@@ -182,8 +186,13 @@ class Checker {
             joined = *both;
             if (first == nullptr) first = &element;
         }
-        if (first == nullptr) return std::nullopt;
+        if (first == nullptr) {
+            const bool are_sinks = operand.children().front().kind() == OperandKind::sink;
+            return are_sinks ? std::optional(problem(Kind::sink, &operand, &rule)) : std::nullopt;
+        }
         const RegisterType wanted = match_.type(rule.type);
+        if (joined == RegisterType::f16x2 && (rule.is_plain || (is_integer(wanted) && !rule.is_wide)))
+            return problem(Kind::type, first, &rule, symbols_.find(first->text()));
         const bool is_float = info(wanted).kind == TypeClass::floating && info(wanted).bits >= 32;
         const bool fits = goes(joined, wanted, rule.is_exact, rule.is_wide) ||
                           (is_float && is_integer(joined) && info(joined).bits == info(wanted).bits);
@@ -203,7 +212,8 @@ class Checker {
         const RegisterType type = element_type(element);
         if (type == RegisterType::none)
             return element.kind() == OperandKind::immediate ? std::nullopt : value(rule, element);
-        const bool fits = info(type).bits == info(match_.type(rule.type)).bits && type != RegisterType::pred;
+        const bool fits = info(type).bits == info(match_.type(rule.type)).bits &&
+                          type != RegisterType::pred && type != RegisterType::f16x2;
         return fits ? std::nullopt
                     : std::optional(problem(Kind::type, &element, &rule, symbols_.find(element.text())));
     }
@@ -317,6 +327,8 @@ class Checker {
                                  symbol.kind != SymbolKind::call_targets;
         if (!rule.takes_symbol || !has_address) return problem(Kind::not_allowed, &operand, &rule, &symbol);
         const TypeInfo& wanted = info(match_.type(rule.type));
+        if (is_opaque(symbol) && wanted.type != RegisterType::u64)
+            return problem(Kind::type, &operand, &rule, &symbol);
         if (wanted.bits >= 16 && (wanted.kind == TypeClass::integer || wanted.kind == TypeClass::bits))
             return space(rule, operand, symbol, true);
         return problem(Kind::type, &operand, &rule, &symbol);
@@ -379,6 +391,7 @@ class Checker {
     std::optional<OperandProblem> base(const OperandRule& rule, const Operand& operand) {
         const std::size_t index = address_++;
         const bool is_generic = space_count_ == 0;
+        const bool is_mbarrier = index >= space_count_ && !is_generic;  // of a bulk copy
         if (operand.kind() == OperandKind::immediate) {
             const bool is_local = index < space_count_ && spaces_[index] == Space::local;
             if (!operand.constant()) return problem(Kind::constant_value, &operand, &rule);
@@ -392,13 +405,9 @@ class Checker {
         const std::string_view name = operand.kind() == OperandKind::sum ? operand.base() : operand.text();
         const Symbol* symbol = symbols_.find(name);
         if (symbol == nullptr) symbol = vector_part(name);
-        if (symbol == nullptr) {
-            const auto special = find_special(name);
-            const bool is_address = special && !special->is_whole_vector && is_integer(special->row->type) &&
-                                    name.find('.') == std::string_view::npos;
-            if (is_address) return std::nullopt;
-            return problem(special ? Kind::special : Kind::undeclared, &operand, &rule);
-        }
+        // ptxas takes a special register, and crashes when it makes code of it
+        if (symbol == nullptr)
+            return problem(find_special(name) ? Kind::special : Kind::undeclared, &operand, &rule);
         if (symbol->kind == SymbolKind::reg) {
             const TypeInfo& type = info(symbol->type);
             const bool is_integer_or_bits = type.kind == TypeClass::integer || type.kind == TypeClass::bits;
@@ -411,16 +420,11 @@ class Checker {
         if (symbol->kind != SymbolKind::variable)
             return is_opaque(*symbol) ? std::nullopt
                                       : std::optional(problem(Kind::not_allowed, &operand, &rule, symbol));
-        if (index < space_count_ || is_generic) return space(rule, operand, *symbol, false, index);
-        // the mbarrier of a bulk copy
+        if (!is_mbarrier) return space(rule, operand, *symbol, false, index);
         if (symbol->space == Space::shared || symbol->space == Space::none) return std::nullopt;
         OperandProblem p = problem(Kind::space, &operand, &rule, symbol);
         p.space = Space::shared;
         return p;
-    }
-    static bool is_opaque(const Symbol& s) {
-        return s.kind == SymbolKind::texref || s.kind == SymbolKind::samplerref ||
-               s.kind == SymbolKind::surfref;
     }
 
     std::optional<OperandProblem> space(const OperandRule& rule, const Operand& operand, const Symbol& symbol,
@@ -441,7 +445,8 @@ class Checker {
     std::optional<OperandProblem> named(const OperandRule& rule, const Operand& operand) {
         if (operand.kind() != OperandKind::identifier) return problem(Kind::not_allowed, &operand, &rule);
         const Symbol* symbol = symbols_.find(operand.text());
-        if (symbol == nullptr) return problem(Kind::undeclared, &operand, &rule);
+        if (symbol == nullptr || operand.span().begin < symbol->hides_from)
+            return problem(Kind::undeclared, &operand, &rule);
         return is_named(rule.kind, *symbol)
                    ? std::nullopt
                    : std::optional(problem(Kind::not_allowed, &operand, &rule, symbol));
@@ -458,12 +463,9 @@ class Checker {
             case RuleKind::prototype:
                 return symbol.kind == SymbolKind::prototype || symbol.kind == SymbolKind::call_targets;
             case RuleKind::texref:
-                return symbol.kind == SymbolKind::texref || is_handle || symbol.space == Space::tex ||
-                       symbol.space == Space::param;
-            case RuleKind::samplerref:
-                return symbol.kind == SymbolKind::samplerref || is_handle || symbol.space == Space::param;
-            case RuleKind::surfref:
-                return symbol.kind == SymbolKind::surfref || is_handle || symbol.space == Space::param;
+                return symbol.kind == SymbolKind::texref || is_handle || symbol.space == Space::tex;
+            case RuleKind::samplerref: return symbol.kind == SymbolKind::samplerref || is_handle;
+            case RuleKind::surfref: return symbol.kind == SymbolKind::surfref || is_handle;
             default: return false;
         }
     }

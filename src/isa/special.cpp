@@ -22,9 +22,9 @@ std::optional<SpecialUse> find_special(std::string_view name) {
     const SpecialRegister* row = row_named(stem);
     if (row != nullptr && row->count == 0) {
         if (part.empty()) return SpecialUse{row, row->is_vector};
-        const std::size_t component = part.size() == 2 ? std::string_view("xyzw").find(part[1]) : 4;
-        if (!row->is_vector || component >= 4) return std::nullopt;
-        return SpecialUse{row, false, static_cast<std::uint8_t>(component)};
+        const std::size_t at = part.size() == 2 ? std::string_view("xyzwrgba").find(part[1]) : part.npos;
+        if (!row->is_vector || at == part.npos) return std::nullopt;
+        return SpecialUse{row, false, static_cast<std::uint8_t>(at % 4)};
     }
     const syntax::Numbered n = syntax::numbered(name);
     row = n.stem.empty() ? nullptr : row_named(n.stem);

@@ -37,7 +37,15 @@ struct Symbol {
     std::uint32_t align = 0;        // of a variable, where it is not natural
     std::uint64_t bytes = 0;        // of a variable; 0: not known
     syntax::Statement declaration;  // of functions, prototypes and lists
+    // Of a label that hides a name of another kind: where it stands. Before it the name means the other.
+    std::uint32_t hides_from = 0;
 };
+
+/// A texture, a sampler or a surface.
+[[nodiscard]] constexpr bool is_opaque(const Symbol& symbol) {
+    return symbol.kind == SymbolKind::texref || symbol.kind == SymbolKind::samplerref ||
+           symbol.kind == SymbolKind::surfref;
+}
 
 /// Whoever knows what a name means at the place of the instruction that is checked.
 class SymbolSource {

@@ -110,7 +110,9 @@ void Verifier::body(const Statement& parent) {
     }
 }
 
-void Verifier::declare_label(const Statement& label, const Symbol& symbol) {
+void Verifier::declare_label(const Statement& label, Symbol symbol) {
+    const Symbol* const before = symbols_.find(label.name());
+    if (before != nullptr && before->kind != SymbolKind::label) symbol.hides_from = label.span().begin;
     if (!symbols_.declare(label.name(), symbol))
         redeclared(label.name(), symbols_.find_innermost(label.name()));
 }

@@ -62,4 +62,3 @@ template <class T, class Make> [[nodiscard]] Expected<T> without_throwing(Make m
 }
 
 }  // namespace ptxgraft::kernel
-

@@ -46,4 +46,3 @@ enum class LinkedAs : std::uint8_t {
 [[nodiscard]] tl::unexpected<Error> with_source(Error error, const std::shared_ptr<const SourceText>& source);
 
 }  // namespace ptxgraft::kernel
-

@@ -59,4 +59,3 @@ class Linking {
 };
 
 }  // namespace ptxgraft::kernel
-

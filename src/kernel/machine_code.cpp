@@ -82,7 +82,8 @@ Expected<MachineCode> MachineCodeMaker::make(Candidate candidate, GraftTimes tim
             return fail(Errc::work_stopped);
         };
         auto found = link::find_or_make(*cache_, key_of(candidate), make_cubin, &from);
-        if (!found && !error) found = made(candidate, source, times);  // of another thread, for which it waited
+        if (!found && !error)
+            found = made(candidate, source, times);  // of another thread, for which it waited
         if (!found) return tl::unexpected(error ? *error : found.error());
         cubin = std::move(*found);
     }
@@ -111,13 +112,15 @@ Expected<MachineCodeMaker::Part> MachineCodeMaker::made(const Candidate& candida
 }
 
 // Of a whole candidate only an error is kept under its text: machine code is kept under the candidate's key.
-Expected<MachineCodeMaker::Part> MachineCodeMaker::whole(const std::shared_ptr<const SourceText>& source) const {
+Expected<MachineCodeMaker::Part> MachineCodeMaker::whole(
+    const std::shared_ptr<const SourceText>& source) const {
     Part part;
     const auto assemble = [&]() -> Expected<Cubin> {
         part = std::make_shared<const Cubin>(TRY(assembler_.assemble(source->text, options_)));
         return fail(Errc::work_stopped);
     };
-    const auto key = cache_ != nullptr ? link::assembly_key(source->text, options_, assembler_) : std::nullopt;
+    const auto key =
+        cache_ != nullptr ? link::assembly_key(source->text, options_, assembler_) : std::nullopt;
     Expected<Cubin> none = fail(Errc::work_stopped);
     if (key) {
         const auto kept = link::find_or_make(*cache_, *key, assemble);
@@ -128,7 +131,8 @@ Expected<MachineCodeMaker::Part> MachineCodeMaker::whole(const std::shared_ptr<c
     return part;
 }
 
-Expected<MachineCodeMaker::Part> MachineCodeMaker::linked(const Candidate& candidate, GraftTimes& times) const {
+Expected<MachineCodeMaker::Part> MachineCodeMaker::linked(const Candidate& candidate,
+                                                          GraftTimes& times) const {
     Stopwatch watch;
     const Part skeleton = TRY(skeleton_for(candidate));
     std::vector<LinkedName> names;
@@ -182,8 +186,8 @@ Expected<MachineCodeMaker::Part> MachineCodeMaker::assemble_stubs(
     std::span<const RoutePlan::Linked> stubs) const {
     std::string text = skeleton_.plan()->module_head();
     for (const RoutePlan::Linked& stub : stubs) text += stub.text;
-    Part module = TRY(assembled(
-        std::make_shared<const SourceText>(SourceText{"stubs.ptx", std::move(text)}), part_options_));
+    Part module = TRY(assembled(std::make_shared<const SourceText>(SourceText{"stubs.ptx", std::move(text)}),
+                                part_options_));
     for (const RoutePlan::Linked& stub : stubs) skeleton_.linking.keep(stub.name, how_, module);
     return module;
 }
@@ -219,8 +223,8 @@ std::vector<Graft> MachineCodeMaker::linkable_defaults() const {
 // Every site that `auto` may link is, with its default stub.
 Expected<Preparation> MachineCodeMaker::prepare() const {
     Preparation preparation;
-    const Part whole_cubin = TRY(assembled(
-        std::make_shared<const SourceText>(SourceText{"skeleton.ptx", skeleton_.ptx}), options_));
+    const Part whole_cubin = TRY(
+        assembled(std::make_shared<const SourceText>(SourceText{"skeleton.ptx", skeleton_.ptx}), options_));
     preparation.whole = whole_cubin->assemble_ms;
     if (!skeleton_.plan()) return tl::unexpected(skeleton_.plan().error());
     preparation.not_linkable = skeleton_.plan()->link_obstacle();

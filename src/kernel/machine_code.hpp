@@ -49,10 +49,9 @@ class MachineCodeMaker {
     const Assembler& assembler_;
     const Cache* cache_;
     AssembleOptions options_, part_options_;
-    std::string how_;         // parts are assembled
+    std::string how_;        // parts are assembled
     link::Key options_key_;  // of all options, and the assembler
     std::optional<RouteCosts> costs_;
 };
 
 }  // namespace ptxgraft::kernel
-

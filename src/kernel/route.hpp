@@ -103,4 +103,3 @@ class RoutePlan {
 };
 
 }  // namespace ptxgraft::kernel
-

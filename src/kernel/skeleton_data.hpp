@@ -46,4 +46,3 @@ struct Skeleton::Data {
 };
 
 }  // namespace ptxgraft
-

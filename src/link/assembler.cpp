@@ -117,11 +117,11 @@ tl::unexpected<Error> killed(const std::string& what, Wait waited, std::chrono::
                 fmt::format("{} was killed after {} ms, the limit for a module", what, timeout.count()));
 }
 
-std::string version_by_assembling(const Assembler& assembler, std::string otherwise) {
+std::string version_by_assembling(const Assembler& assembler, const std::string& otherwise) {
     const auto cubin =
         assembler.assemble(".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() { ret; }\n");
     const std::vector<Tool> tools = cubin ? tools_of(cubin->image) : std::vector<Tool>();
-    return tools.empty() || tools.front().version.empty() ? std::move(otherwise) : tools.front().version;
+    return tools.empty() || tools.front().version.empty() ? otherwise : tools.front().version;
 }
 
 }  // namespace link

@@ -49,6 +49,6 @@ struct Assembly {
                                            std::chrono::milliseconds timeout);
 
 /// The full version of an assembler in process, which only its cubins tell; `otherwise` when they do not.
-[[nodiscard]] std::string version_by_assembling(const Assembler& assembler, std::string otherwise);
+[[nodiscard]] std::string version_by_assembling(const Assembler& assembler, const std::string& otherwise);
 
 }  // namespace ptxgraft::link

@@ -68,6 +68,7 @@ class SpawnPlan {
     // 0 or an error number.
     int start(pid_t& id, const std::vector<std::string>& arguments) const {
         std::vector<char*> argv;
+        argv.reserve(arguments.size() + 1);
         for (const auto& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
         argv.push_back(nullptr);
         return ::posix_spawn(&id, argv.front(), &files_, &attributes_, argv.data(), environ);

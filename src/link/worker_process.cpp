@@ -72,7 +72,7 @@ void Process::kill() {
 
 bool Process::is_ready() const {
     pollfd wanted{socket_.number(), POLLIN, 0};
-    return is_open_ && ::poll(&wanted, 1, 0) == 0;
+    return is_at_rest_ && ::poll(&wanted, 1, 0) == 0;
 }
 
 Expected<void> Process::greet(const std::stop_token& stop) {
@@ -83,13 +83,16 @@ Expected<void> Process::greet(const std::stop_token& stop) {
         return cannot_start(setup_.program, "it does not begin to speak as a worker does");
     if (!is_open_) return cannot_start(setup_.program, "it does not start: " + how_it_died(take_said()));
     hello_ = TRY(decode_hello(payload));
-    if (hello_.library == PTXGRAFT_VERSION_STRING) return {};
-    return cannot_start(setup_.program,
-                        fmt::format("it is of ptxgraft {}, not {}", hello_.library, PTXGRAFT_VERSION_STRING));
+    if (hello_.library != PTXGRAFT_VERSION_STRING)
+        return cannot_start(setup_.program, fmt::format("it is of ptxgraft {}, not {}", hello_.library,
+                                                        PTXGRAFT_VERSION_STRING));
+    is_at_rest_ = true;
+    return {};
 }
 
 Expected<Cubin> Process::assemble(std::string_view ptx, const AssembleOptions& options) {
     ++modules_;
+    is_at_rest_ = false;
     const Patience patience(setup_.timeout, options.stop);
     std::string payload;
     Wait waited = send(encode(ptx, options), patience);
@@ -99,10 +102,13 @@ Expected<Cubin> Process::assemble(std::string_view ptx, const AssembleOptions& o
     const std::string said = take_said();
     if (!is_open_) return ended(waited, said);
     auto result = decode_result(payload);
-    if (result) return result;
+    if (result) {
+        is_at_rest_ = true;
+        return result;
+    }
     const bool lacks_memory = result.error().code == Errc::out_of_memory || tells_of_no_memory(said);
-    is_open_ = !lacks_memory && result.error().code != Errc::internal_error;
     if (lacks_memory) return out_of_memory();
+    is_at_rest_ = result.error().code != Errc::internal_error;
     return result;
 }
 

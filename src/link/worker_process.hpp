@@ -66,7 +66,8 @@ class Process {
     Hello hello_;
     unsigned modules_ = 0;
     bool died_idle_ = false;
-    bool is_open_ = true;  // the conversation is where both sides think it is
+    bool is_open_ = true;      // the socket, and what came through it meant something
+    bool is_at_rest_ = false;  // nothing of the conversation is under way
 };
 
 }  // namespace ptxgraft::link::worker

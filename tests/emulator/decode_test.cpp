@@ -182,6 +182,8 @@ TEST(EmulatorDecode, AnInstructionBecomesTheSameByItsShapeAsByItself) {
         "selp.b32 %r1, 1, 0, %p3; @%p4 setp.eq.s32 %p4, %r1, 0; @%p5 setp.eq.s32 %p4, %r1, 0;",
         "setp.lt.s32 %p1|%p2, %r1, %r2; setp.lt.and.s32 %p3|%p4, %r3, 5, %p1; setp.lt.and.s32 %p3|%p4, %r3, "
         "5, !%p1; setp.ge.or.f32 %p1, %f1, 0f3F800000, %p2; setp.ge.f32 %p1, %f1, 0;",
+        "@%is_explicit_cluster mov.u32 %r1, 1; "
+        "@!%is_explicit_cluster mov.u32 %r1, 2; @%is_explicit_cluster mov.u32 %r3, %r4; mov.u32 %r1, %tid.g;",
         "mov.u32 %r1, %tid.x; mov.u32 %r2, %tid.y; mov.u32 %r3, %ntid.x; mov.u32 %r4, %laneid; mov.b32 {%h1, "
         "%h2}, %r1; mov.b64 %d1, {%r1, %r2}; mov.b64 {%r3, %r4}, %d1; mov.b64 {%r3, _}, %d1;",
         "mov.u64 %d1, gv; mov.u64 %d2, gv+8; mov.u64 %d3, sv; mov.u64 %d4, dynamic; mov.u64 %d5, lv; mov.u64 "

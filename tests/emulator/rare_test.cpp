@@ -53,6 +53,9 @@ const Row rows[] = {
      ".reg .v4 .u32 v;\nmov.v4.u32 v, %tid;\nmov.u32 %r2, v.x;\nmov.v4.u32 {%r3, %r4, %r5, %r6}, "
      "%ntid;\nmad.lo.u32 %r2, %r3, 100, %r2;\nadd.u32 %r2, %r2, %r6;",
      [](u32 t) { return 6400 + t; }},
+    {"ASpecialRegisterAsAGuard",
+     "mov.u32 %r2, 1;\n@%is_explicit_cluster mov.u32 %r2, 2;\n@!%is_explicit_cluster add.u32 %r2, %r2, 4;",
+     [](u32) { return 5u; }},
     {"ANarrowSpecialRegister", "mov.u16 %h1, %tid.x;\ncvt.u32.u16 %r2, %h1;", [](u32 t) { return t; }},
     {"TheAddressOfAParameter",
      "mov.b64 %rd3, out;\nld.param.u64 %rd4, [%rd3];\nsetp.eq.u64 %p1, %rd4, %rd1;\nselp.u32 %r2, 1, 2, %p1;",

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -387,6 +388,28 @@ TEST(Threads, CompilersOfCudaAndAssemblers) {
         }
     });
     std::filesystem::remove_all(cache);
+}
+
+// More callers than workers, some of whom stop.
+TEST(Threads, APoolOfWorkers) {
+    // Sanitizers slow a worker's start and its module, and have memory of their own.
+    const auto pool = worker_pool({.workers = 2, .memory_bytes = 0, .modules_per_worker = 7});
+    ASSERT_TRUE(ok(pool));
+    const auto expected = default_assembler().assemble(ptx);
+    ASSERT_TRUE(ok(expected));
+    on_threads(4, [&](unsigned t) {
+        for (unsigned i = 0; i < 4; ++i) {
+            std::stop_source source;
+            std::jthread stopper([&] {
+                if (i == t) source.request_stop();
+            });
+            const auto cubin = (*pool)->assemble(ptx, {.stop = source.get_token()});
+            if (i == t && !cubin)
+                EXPECT_EQ(cubin.error().code, Errc::assembler_ended);
+            else
+                EXPECT_TRUE(ok(cubin) && cubin->image == expected->image);
+        }
+    });
 }
 
 // ------------------------------------------------------------------------------------------------ C

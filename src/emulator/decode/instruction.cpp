@@ -124,7 +124,8 @@ Expected<void> FunctionDecoder::instruction_by_itself(const Statement& statement
     }
     Ref guard = no_ref;
     if (instruction.guard) {
-        const auto found = find_register(instruction.guard->predicate);
+        auto found = find_register(instruction.guard->predicate);
+        if (!found) found = read_special(instruction.guard->predicate);
         if (!found)
             return fail(Errc::name_undeclared, instruction.span, std::string(instruction.guard->predicate));
         guard = read_as(*found, 1);

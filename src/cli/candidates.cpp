@@ -1,0 +1,341 @@
+// Candidates as JSON lines: read, made in parts of a thousand, and reported in their order.
+
+#include "candidates.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "interrupt.hpp"
+#include "ptxgraft/expression.hpp"
+#include "text_file.hpp"
+#include "verb.hpp"
+
+namespace ptxgraft::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+namespace fs = std::filesystem;
+
+std::string line_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+// Why a candidate has no machine code, and where that stands: in the text of the error, or in `text`, which is
+// what `what` says, and whose first line has that number.
+struct Problem {
+    Error error;
+    std::string site = {}, what = {}, text = {};
+    std::size_t first_line = 1;
+};
+
+Json json_of(std::size_t index, const Problem& problem) {
+    Json json{{"index", index}, {"error", message(problem.error)}, {"code", name(problem.error.code)}};
+    if (!problem.site.empty()) json["site"] = problem.site;
+    const std::string_view text = problem.error.source ? problem.error.source->text : problem.text;
+    if (problem.error.span.known() && !text.empty()) {
+        const Position at = position(text, problem.error.span.begin);
+        json["in"] = problem.error.source ? problem.error.source->name : problem.what;
+        json["line"] = at.line + (problem.error.source ? 0 : problem.first_line - 1);
+        json["column"] = at.column;
+    }
+    return json;
+}
+
+Json json_of(const MachineCode& code) {
+    const Cubin& cubin = *code.cubin;
+    Json json = Json::object();
+    Json routes = Json::array();
+    for (const RouteChoice& choice : code.routes)
+        routes.push_back({{"site", choice.site}, {"route", name(choice.route)}, {"reason", choice.reason}});
+    if (code.routes.size() == 1) {
+        json["route"] = name(code.routes[0].route);
+        json["reason"] = code.routes[0].reason;
+    }
+    std::uint32_t registers = 0, spills = 0, stack = 0;
+    std::uint64_t bytes = 0;
+    Json functions = Json::array();
+    for (const FunctionUsage& f : cubin.functions) {
+        if (f.is_entry) registers = std::max(registers, f.registers);
+        stack = std::max(stack, f.stack_bytes);
+        spills += f.spill_store_bytes + f.spill_load_bytes;
+        bytes += f.code_bytes;
+        functions.push_back({{"name", f.name},
+                             {"entry", f.is_entry},
+                             {"registers", f.registers},
+                             {"spill_store_bytes", f.spill_store_bytes},
+                             {"spill_load_bytes", f.spill_load_bytes},
+                             {"stack_bytes", f.stack_bytes},
+                             {"shared_bytes", f.shared_bytes},
+                             {"constant_bytes", f.constant_bytes},
+                             {"parameter_bytes", f.parameter_bytes},
+                             {"barriers", f.barriers},
+                             {"code_bytes", f.code_bytes}});
+    }
+    json["registers"] = registers;
+    json["spills"] = spills;
+    json["stack_bytes"] = stack;
+    json["code_bytes"] = bytes;
+    json["constant_bytes"] = cubin.constant_bytes;
+    json["cubin_bytes"] = cubin.image.size();
+    json["assembler"] = cubin.assembler;
+    Json losses = Json::array();
+    for (const PerformanceLoss& loss : cubin.losses)
+        losses.push_back({{"code", loss.code}, {"message", loss.message}});
+    if (!losses.empty()) json["losses"] = std::move(losses);
+    json["ms"] = {
+        {"render", code.times.render}, {"assemble", code.times.assemble}, {"link", code.times.link}};
+    json["cached"] = code.from != CacheLevel::none;
+    json["routes"] = std::move(routes);
+    json["functions"] = std::move(functions);
+    return json;
+}
+
+// A stub for a site: a stack program as a string, or {"program": …}, {"expr": …}, {"stub": FILE}.
+tl::expected<Stub, Problem> stub_of(const Site& site, const Json& value) {
+    const auto problem = [&](Error error, std::string what, std::string text) {
+        return tl::unexpected(Problem{std::move(error), site.name, std::move(what), std::move(text)});
+    };
+    const bool is_object = value.is_object() && value.size() == 1 && value.begin()->is_string();
+    const std::string kind = value.is_string() ? "program" : is_object ? value.begin().key() : std::string();
+    if (kind != "program" && kind != "expr" && kind != "stub")
+        return problem(
+            fail(Errc::argument_invalid,
+                 fmt::format("the stub of site {} is a string, a stack program, or an object with one "
+                             "of \"program\", \"expr\" and \"stub\"",
+                             site.name))
+                .value(),
+            {}, {});
+    const std::string text = value.is_string() ? value.get<std::string>() : value.begin()->get<std::string>();
+    if (kind == "stub") {
+        auto file = read_file(text);
+        if (!file) return problem(file.error(), {}, {});
+        auto stub = is_ptx_file(text) ? Stub::from_ptx(*file, site)
+                                      : stack::compile(*file, site, {.compile = {.hash = true}});
+        if (!stub) return problem(stub.error(), text, std::move(*file));
+        return std::move(*stub);
+    }
+    auto stub =
+        kind == "expr"
+            ? compile_expression(text, site)
+            : stack::compile(text, site, {.compile = {.leftover = stack::Leftover::error, .hash = true}});
+    if (!stub) return problem(stub.error(), kind, text);
+    return std::move(*stub);
+}
+
+// The sites of a line and their stubs; a site that stands twice is in `twice`.
+Json parse_line(const std::string& line, std::string& twice) {
+    std::set<std::string> names;
+    return Json::parse(line, [&](int depth, Json::parse_event_t event, Json& key) {
+        if (event == Json::parse_event_t::key && depth == 1 && !names.insert(key.get<std::string>()).second)
+            twice = key.get<std::string>();
+        return true;
+    });
+}
+
+tl::expected<std::vector<Graft>, Problem> candidate_of(const Skeleton& skeleton, const std::string& line,
+                                                       std::size_t number, const std::string& list) {
+    const auto at_line = [&](std::size_t at, std::string_view what) {
+        const auto begin = static_cast<std::uint32_t>(std::min(at, line.size()));
+        return tl::unexpected(Problem{
+            fail(Errc::argument_invalid, Span{begin, begin + 1}, fmt::format("this is no {}", what)).value(),
+            {},
+            list,
+            line,
+            number});
+    };
+    Json json;
+    std::string twice;
+    try {
+        json = parse_line(line, twice);
+    } catch (const Json::parse_error& error) {
+        return at_line(std::max<std::size_t>(error.byte, 1) - 1, "JSON");
+    }
+    if (!json.is_object()) return at_line(0, "object of sites and their stubs");
+    if (!twice.empty()) return tl::unexpected(Problem{fail(Errc::site_filled_twice, twice).value(), twice});
+    std::vector<Graft> grafts;
+    for (const auto& [name, value] : json.items()) {
+        const auto site = skeleton.find_site(name);
+        if (!site) return tl::unexpected(Problem{site.error(), name});
+        auto stub = stub_of(**site, value);
+        if (!stub) return tl::unexpected(std::move(stub.error()));
+        grafts.emplace_back(name, std::move(*stub));
+    }
+    return grafts;
+}
+
+// Lines in the order of their candidates, as soon as all before them are there; and the machine code.
+class Report {
+  public:
+    Report(const CandidateFlags& flags) : folder_(flags.folder), path_(flags.report) {
+        if (!folder_.empty()) {
+            std::error_code error;
+            fs::create_directories(folder_, error);
+            if (!fs::is_directory(folder_)) fail_work(fail(Errc::file_not_writable, folder_).value());
+        }
+        if (path_.empty() || path_ == "-") return;
+        file_.open(path_, std::ios::binary | std::ios::trunc);
+        if (!file_) fail_work(fail(Errc::file_not_writable, path_).value());
+    }
+    void add(std::size_t index, const Problem& problem) {
+        ++errors_;
+        put(index, line_of(json_of(index, problem)));
+    }
+    void add(std::size_t index, const MachineCode& code) {
+        Json json{{"index", index}};
+        json.update(json_of(code));
+        if (!folder_.empty()) {
+            const std::string path = (fs::path(folder_) / fmt::format("{}.cubin", index)).string();
+            const auto& image = code.cubin->image;
+            const auto written =
+                write_file(path, std::string(reinterpret_cast<const char*>(image.data()), image.size()));
+            if (!written) return add(index, Problem{written.error()});
+            json["file"] = path;
+        }
+        cached_ += code.from != CacheLevel::none;
+        put(index, line_of(json));
+    }
+    // Whoever reads a pipe may see lines while others are made.
+    void flush() {
+        std::ostream& out = stream();
+        out.flush();
+        if (!out) fail_work(fail(Errc::file_not_writable, path_.empty() ? "-" : path_).value());
+    }
+    [[nodiscard]] std::size_t done() const { return done_; }
+    [[nodiscard]] std::size_t errors() const { return errors_; }
+    [[nodiscard]] std::size_t cached() const { return cached_; }
+
+  private:
+    std::ostream& stream() { return file_.is_open() ? static_cast<std::ostream&>(file_) : std::cout; }
+    void put(std::size_t index, std::string line) {
+        ++done_;
+        waiting_.emplace(index, std::move(line));
+        for (auto next = waiting_.begin(); next != waiting_.end() && next->first == next_;
+             next = waiting_.erase(next), ++next_)
+            stream() << next->second << '\n';
+    }
+
+    std::string folder_, path_;
+    std::ofstream file_;
+    std::map<std::size_t, std::string> waiting_;
+    std::size_t next_ = 0, done_ = 0, errors_ = 0, cached_ = 0;
+};
+
+// A line on a terminal, for work of more than a second.
+class Progress {
+  public:
+    Progress(const Report& report, std::size_t count)
+        : report_(report), count_(count), is_shown_(isatty(2) != 0) {}
+    ~Progress() {
+        if (is_begun_) fmt::print(stderr, "\r\x1b[K");
+    }
+    Progress(const Progress&) = delete;
+    Progress& operator=(const Progress&) = delete;
+    void show() {
+        const auto now = Clock::now();
+        const double seconds = std::chrono::duration<double>(now - begin_).count();
+        if (!is_shown_ || seconds < 1 || now - last_ < std::chrono::milliseconds(100)) return;
+        last_ = now;
+        is_begun_ = true;
+        constexpr std::size_t width = 30;
+        const std::size_t full = count_ == 0 ? width : report_.done() * width / count_;
+        fmt::print(stderr, "\r[{:#<{}}{: <{}}] {}/{}, {} failed, {} kept, {:.0f}/s\x1b[K", "", full, "",
+                   width - full, report_.done(), count_, report_.errors(), report_.cached(),
+                   static_cast<double>(report_.done()) / seconds);
+        std::fflush(stderr);
+    }
+
+  private:
+    using Clock = std::chrono::steady_clock;
+    const Report& report_;
+    std::size_t count_;
+    bool is_shown_, is_begun_ = false;
+    Clock::time_point begin_ = Clock::now(), last_ = {};
+};
+
+// Asks for the stop when Ctrl-C has come.
+class Stopper {
+  public:
+    [[nodiscard]] std::stop_token token() const { return stop_.get_token(); }
+    [[nodiscard]] bool came() const { return interrupt_.came(); }
+
+  private:
+    Interrupt interrupt_;
+    std::stop_source stop_;
+    std::jthread watch_ = std::jthread([this](const std::stop_token& ended) {
+        std::mutex mutex;
+        std::unique_lock lock(mutex);
+        std::condition_variable_any wait;
+        while (!ended.stop_requested() && !interrupt_.came())
+            wait.wait_for(lock, ended, std::chrono::milliseconds(50), [] { return false; });
+        if (interrupt_.came()) stop_.request_stop();
+    });
+};
+
+std::vector<std::string> lines_of(const std::string& text) {
+    std::vector<std::string> lines;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = std::min(text.find('\n', at), text.size());
+        lines.push_back(text.substr(at, end - at));
+        at = end + 1;
+    }
+    return lines;
+}
+
+constexpr std::size_t candidates_per_part = 1024;
+
+}  // namespace
+
+std::string report_of(const MachineCode& code) { return line_of(json_of(code)); }
+
+void make_candidates(const Input& input, const CandidateFlags& flags, const GraftOptions& options) {
+    const std::vector<std::string> lines = lines_of(take(read_file(flags.list)));
+    Report report(flags);
+    const Stopper stopper;
+    GraftOptions with_stop = options;
+    with_stop.assemble.stop = stopper.token();
+    const std::string list = display_name(flags.list);
+    Progress progress(report, lines.size());
+    for (std::size_t first = 0; first < lines.size() && !stopper.came(); first += candidates_per_part) {
+        std::vector<std::vector<Graft>> candidates;
+        std::vector<std::size_t> indices;
+        const std::size_t last = std::min(first + candidates_per_part, lines.size());
+        for (std::size_t i = first; i < last; ++i) {
+            auto candidate = candidate_of(input.skeleton, lines[i], i + 1, list);
+            if (!candidate) {
+                report.add(i, candidate.error());
+                continue;
+            }
+            candidates.push_back(std::move(*candidate));
+            indices.push_back(i);
+        }
+        const ManyOptions many{.threads = flags.jobs, .stop = stopper.token()};
+        (void)input.skeleton.assemble_many(candidates, with_stop, many,
+                                           [&](std::size_t k, const Expected<MachineCode>& result) {
+                                               if (result)
+                                                   report.add(indices[k], *result);
+                                               else
+                                                   report.add(indices[k], Problem{result.error()});
+                                               progress.show();
+                                           });
+        report.flush();
+    }
+    if (stopper.came())
+        throw Failure{
+            fmt::format("stopped by Ctrl-C: {} of {} candidates are done\n", report.done(), lines.size()),
+            interrupted};
+}
+
+}  // namespace ptxgraft::cli

@@ -1,0 +1,29 @@
+#pragma once
+/// @file candidates.hpp
+/// `ptxgraft graft FILE --candidates LIST`: many candidates of one skeleton, a line each, and a line for each
+/// result.
+
+#include <cstdint>
+#include <string>
+
+#include "ptxgraft/kernel.hpp"
+#include "skeleton_input.hpp"
+
+namespace ptxgraft::cli {
+
+struct CandidateFlags {
+    std::string list;    ///< JSON lines: {"epilogue": "acc bias add.f32 -> acc", "score": {"expr": "…"}}
+    std::string report;  ///< JSON lines; `-` or empty: standard output
+    std::string folder;  ///< for INDEX.cubin; empty: no machine code is written
+    std::uint32_t jobs = 0;  ///< 0: as many as the machine has processors
+    std::uint32_t timeout_ms = 60'000;
+};
+
+/// Makes all of them. `options.cache` may be null: then equal candidates are found within one run alone. Ends
+/// the verb with Status::interrupted behind Ctrl-C; errors of candidates are lines of the report.
+void make_candidates(const Input& input, const CandidateFlags& flags, const GraftOptions& options);
+
+/// A result as a JSON object: routes, what the assembler says of it, times, and where it was kept.
+[[nodiscard]] std::string report_of(const MachineCode& code);
+
+}  // namespace ptxgraft::cli

@@ -1,0 +1,152 @@
+// ptxgraft graft --candidates: a line for each result, in order, whatever the candidates are.
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "support/cli.hpp"
+
+namespace ptxgraft::test {
+namespace {
+
+using testing::HasSubstr;
+using Json = nlohmann::json;
+
+const std::string gemm = PTXGRAFT_SOURCE_DIR "/templates/gemm/simt.cu";
+
+std::vector<Json> lines_of(const std::string& text) {
+    std::vector<Json> lines;
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);) lines.push_back(Json::parse(line));
+    return lines;
+}
+
+const std::string list = R"({"epilogue": "acc bias add.f32 -> acc"}
+{"epilogue": "acc bogus add.f32 -> acc"}
+{"epilogue": {"expr": "acc = acc * 2.0"}, "initial": {"program": "1.0 -> acc"}}
+{"epilogue"
+[1]
+{"epilogue": "bias acc add.f32 -> acc"}
+{"nowhere": ""}
+{"epilogue": 7}
+{"epilogue": {"stub": "missing.stub"}}
+{"epilogue": "acc -> acc", "epilogue": "bias -> acc"}
+{"epilogue": {"stub": "relu.stub"}}
+{"epilogue": "acc bias add.f32 -> acc"}
+{}
+)";
+
+TEST_F(Cli, CandidatesGiveALineEach) {
+    write_file("list.jsonl", list);
+    write_file("relu.stub", "acc 0.0 max.f32 -> acc\n");
+    for (const std::string route : {"inline", "call", "link", "auto"}) {
+        const Result result =
+            ptxgraft({"graft", gemm, "--candidates", "list.jsonl", "--route", route, "--no-cache", "-o",
+                      "out", "--report", "report.jsonl", "--jobs", "2"});
+        ASSERT_EQ(result.status, 0) << result.err;
+        const std::vector<Json> lines = lines_of(read_file("report.jsonl"));
+        ASSERT_EQ(lines.size(), 13u);
+        for (std::size_t i = 0; i < lines.size(); ++i) EXPECT_EQ(lines[i]["index"], i);
+        for (const std::size_t i : {0, 2, 5, 10, 11, 12}) {
+            ASSERT_FALSE(lines[i].contains("error")) << lines[i];
+            EXPECT_GT(lines[i]["registers"], 0);
+            EXPECT_GT(lines[i]["code_bytes"], 0);
+            EXPECT_EQ(lines[i]["file"], "out/" + std::to_string(i) + ".cubin");
+            EXPECT_EQ(read_file(lines[i]["file"]).substr(1, 3), "ELF");
+            for (const Json& choice : lines[i]["routes"]) {
+                EXPECT_TRUE(route == "auto" || choice["route"] == route) << choice;
+            }
+        }
+        EXPECT_EQ(lines[11]["cached"], true);
+        EXPECT_EQ(read_file("out/11.cubin"), read_file("out/0.cubin"));
+        EXPECT_EQ(lines[1]["in"], "program");
+        EXPECT_EQ(lines[1]["line"], 1);
+        EXPECT_EQ(lines[1]["column"], 5);
+        EXPECT_EQ(lines[3]["in"], "list.jsonl");
+        EXPECT_EQ(lines[3]["line"], 4);
+        EXPECT_EQ(lines[3]["column"], 12);
+        EXPECT_EQ(lines[4]["line"], 5);
+        EXPECT_THAT(std::string(lines[6]["error"]), HasSubstr("initial, multiply_accumulate, epilogue"));
+        EXPECT_THAT(std::string(lines[7]["error"]), HasSubstr("\"expr\""));
+        EXPECT_THAT(std::string(lines[8]["error"]), HasSubstr("missing.stub"));
+        EXPECT_EQ(lines[9]["code"], "site_filled_twice");
+    }
+}
+
+TEST_F(Cli, CandidatesAreKeptBetweenRuns) {
+    write_file("list.jsonl", list);
+    write_file("relu.stub", "acc 0.0 max.f32 -> acc\n");
+    const std::vector<std::string> words{"graft", gemm, "--candidates", "list.jsonl", "--route", "link"};
+    const std::vector<Json> first = lines_of(ptxgraft(words).out), second = lines_of(ptxgraft(words).out);
+    ASSERT_EQ(first.size(), second.size());
+    EXPECT_EQ(first[0]["cached"], false);
+    for (std::size_t i = 0; i < second.size(); ++i) {
+        if (second[i].contains("error"))
+            EXPECT_EQ(second[i], first[i]);
+        else
+            EXPECT_EQ(second[i]["cached"], true);
+    }
+}
+
+TEST_F(Cli, CandidatesOverALimitAreErrors) {
+    write_file("list.jsonl", "{\"epilogue\": \"acc bias add.f32 -> acc\"}\n");
+    for (const std::string limit : {"registers=8", "code=64"}) {
+        const Result result =
+            ptxgraft({"graft", gemm, "--candidates", "list.jsonl", "--limit", limit, "--no-cache"});
+        ASSERT_EQ(result.status, 0) << result.err;
+        EXPECT_EQ(lines_of(result.out).at(0)["code"], "assemble_limit_exceeded") << limit;
+    }
+    EXPECT_EQ(ptxgraft({"graft", gemm, "--limit", "spoons=1"}).status, 2);
+    EXPECT_EQ(ptxgraft({"graft", gemm, "--limit", "registers=many", "-o", "x.cubin"}).status, 2);
+}
+
+// 20,000 instructions in each of 16 copies take the assembler much longer than a second.
+TEST_F(Cli, ACompileBombIsOneCandidatesError) {
+    std::string bomb = "acc";
+    for (int i = 0; i < 20'000; ++i)
+        bomb += " " + std::to_string(i) + ".5 " + (i % 2 ? "add.f32" : "mul.f32");
+    write_file("list.jsonl", "{\"epilogue\": \"acc bias add.f32 -> acc\"}\n{\"epilogue\": \"" + bomb +
+                                 " -> acc\"}\n{\"epilogue\": \"acc bias mul.f32 -> acc\"}\n");
+    const Result result = ptxgraft(
+        {"graft", gemm, "--candidates", "list.jsonl", "--no-cache", "--jobs", "2", "--timeout", "1500"});
+    ASSERT_EQ(result.status, 0) << result.err;
+    const std::vector<Json> lines = lines_of(result.out);
+    ASSERT_EQ(lines.size(), 3u);
+    EXPECT_FALSE(lines[0].contains("error"));
+    EXPECT_EQ(lines[1]["code"], "assembler_ended") << lines[1];
+    EXPECT_FALSE(lines[2].contains("error"));
+}
+
+TEST_F(Cli, CandidatesOfAWrongCommandLine) {
+    write_file("list.jsonl", "{}\n");
+    EXPECT_EQ(
+        ptxgraft({"graft", gemm, "--candidates", "list.jsonl", "--program", "epilogue=acc -> acc"}).status,
+        2);
+    EXPECT_EQ(ptxgraft({"graft", gemm, "--candidates", "none.jsonl"}).status, 1);
+    EXPECT_EQ(ptxgraft({"graft", gemm, "--candidates", "list.jsonl", "-o", "list.jsonl"}).status, 1);
+    EXPECT_EQ(ptxgraft({"graft", gemm, "--candidates", "list.jsonl", "--report", "no/folder/r"}).status, 1);
+    EXPECT_EQ(ptxgraft({"graft", gemm, "--report", "r.json"}).status, 2);
+    const Result linked = ptxgraft({"graft", gemm, "--route", "link", "-o", "x.ptx"});
+    EXPECT_EQ(linked.status, 2);
+    EXPECT_THAT(linked.err, HasSubstr("machine code only"));
+    write_file("empty.jsonl", "");
+    const Result empty = ptxgraft({"graft", gemm, "--candidates", "empty.jsonl"});
+    EXPECT_EQ(empty.status, 0);
+    EXPECT_EQ(empty.out, "");
+}
+
+TEST_F(Cli, ExpressionsFillSites) {
+    const Result expression = ptxgraft({"graft", gemm, "--expr", "epilogue=acc = acc + bias"});
+    ASSERT_EQ(expression.status, 0) << expression.err;
+    EXPECT_THAT(
+        expression.out.size() > 1000 ? expression.out.substr(expression.out.find("SITE epilogue"), 400) : "",
+        HasSubstr("PTXGRAFT_STUB\n\tadd.rn.f32 _acc, _acc, _bias;\n"));
+    EXPECT_THAT(ptxgraft({"graft", gemm, "--expr", "epilogue=acc = nothing"}).err,
+                HasSubstr("--expr epilogue:1:"));
+    ASSERT_EQ(ptxgraft({"graft", gemm, "--expr", "epilogue=acc = acc + bias", "--route", "link", "-o",
+                        "x.cubin", "--report", "r.json"})
+                  .status,
+              0);
+    EXPECT_EQ(Json::parse(read_file("r.json"))["route"], "link");
+}
+
+}  // namespace
+}  // namespace ptxgraft::test
