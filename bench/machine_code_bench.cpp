@@ -1,4 +1,5 @@
-// From a stub to machine code, by route, in batches and out of a cache; beside whole assembly in the same run.
+// From a stub to machine code, by route, in batches and out of a cache; beside whole assembly in the same
+// run.
 #include <algorithm>
 #include <array>
 #include <chrono>

@@ -122,8 +122,8 @@ struct GraftOptions {
     /// Who assembles for a GPU; null: default_assembler(). It is only used during the call.
     const Assembler* assembler = nullptr;
     /// Keeps machine code, of candidates and of the parts that are linked, and errors of the assembler; null:
-    /// none is kept. A candidate is found by its skeleton, its stubs (their text, or their dataflow hash where
-    /// they have one), routes, options and assembler. It is only used during the call.
+    /// none is kept. A candidate is found by its skeleton, its stubs (their text, or their dataflow hash
+    /// where they have one), routes, options and assembler. It is only used during the call.
     const Cache* cache = nullptr;
 };
 

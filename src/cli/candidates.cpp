@@ -33,8 +33,8 @@ namespace fs = std::filesystem;
 
 std::string line_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
-// Why a candidate has no machine code, and where that stands: in the text of the error, or in `text`, which is
-// what `what` says, and whose first line has that number.
+// Why a candidate has no machine code, and where that stands: in the text of the error, or in `text`, which
+// is what `what` says, and whose first line has that number.
 struct Problem {
     Error error;
     std::string site = {}, what = {}, text = {};
@@ -64,6 +64,8 @@ Json json_of(const MachineCode& code) {
         json["route"] = name(code.routes[0].route);
         json["reason"] = code.routes[0].reason;
     }
+    const bool is_linked = std::ranges::any_of(
+        code.routes, [](const RouteChoice& choice) { return choice.route == Route::link; });
     std::uint32_t registers = 0, spills = 0, stack = 0;
     std::uint64_t bytes = 0;
     Json functions = Json::array();
@@ -71,7 +73,7 @@ Json json_of(const MachineCode& code) {
         if (f.is_entry) registers = std::max(registers, f.registers);
         stack = std::max(stack, f.stack_bytes);
         spills += f.spill_store_bytes + f.spill_load_bytes;
-        bytes += f.code_bytes;
+        if (f.is_entry || is_linked) bytes += f.code_bytes;  // an entry has its copies of what it calls
         functions.push_back({{"name", f.name},
                              {"entry", f.is_entry},
                              {"registers", f.registers},
@@ -193,6 +195,11 @@ class Report {
         ++errors_;
         put(index, line_of(json_of(index, problem)));
     }
+    // It was not done because of Ctrl-C.
+    void stop(std::size_t index, const Problem& problem) {
+        add(index, problem);
+        --done_, --errors_;
+    }
     void add(std::size_t index, const MachineCode& code) {
         Json json{{"index", index}};
         json.update(json_of(code));
@@ -284,6 +291,10 @@ class Stopper {
     });
 };
 
+bool is_stopped(const Error& error, const Stopper& stopper) {
+    return stopper.came() && (error.code == Errc::work_stopped || error.code == Errc::assembler_ended);
+}
+
 std::vector<std::string> lines_of(const std::string& text) {
     std::vector<std::string> lines;
     for (std::size_t at = 0; at < text.size();) {
@@ -326,6 +337,8 @@ void make_candidates(const Input& input, const CandidateFlags& flags, const Graf
                                            [&](std::size_t k, const Expected<MachineCode>& result) {
                                                if (result)
                                                    report.add(indices[k], *result);
+                                               else if (is_stopped(result.error(), stopper))
+                                                   report.stop(indices[k], Problem{result.error()});
                                                else
                                                    report.add(indices[k], Problem{result.error()});
                                                progress.show();

@@ -82,7 +82,11 @@ void write_cubin(const Input& input, std::span<const Graft> grafts, const GraftV
     options.cache = cache ? &*cache : nullptr;
     auto code = input.skeleton.assemble(grafts, options);
     if (!code) {
-        const Error& error = code.error();
+        Error error = code.error();
+        if (error.source &&
+            error.source->name != "stubs.ptx")  // the candidate's text, by the name of its file
+            error.source = std::make_shared<const SourceText>(
+                SourceText{input.ptx_name(grafts.size()), error.source->text});
         fail_work(error, error.source ? error.source->text : input.skeleton.ptx(),
                   input.ptx_name(grafts.size()));
     }

@@ -41,8 +41,8 @@ struct Input {
 [[nodiscard]] Input load_input(const std::string& path, const CudaFlags& flags,
                                const std::string& default_target);
 
-/// Which stubs fill which sites: --stub NAME=FILE, --program NAME=TEXT and --expr NAME=TEXT; and how: --route ROUTE or
-/// NAME=ROUTE.
+/// Which stubs fill which sites: --stub NAME=FILE, --program NAME=TEXT and --expr NAME=TEXT; and how: --route
+/// ROUTE or NAME=ROUTE.
 struct StubFlags {
     std::vector<std::string> files, programs, expressions, routes;
 };

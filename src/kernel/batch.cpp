@@ -1,5 +1,6 @@
 // Many candidates: equal ones once, stubs many to a module, on several threads.
 #include <algorithm>
+#include <mutex>
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
@@ -17,29 +18,43 @@ namespace {
 
 using Linked = RoutePlan::Linked;
 
-// The stubs of a chunk of candidates that have to be assembled, and those that cannot be.
+// The linked stubs of a candidate.
+std::vector<Linked> linked_stubs(const Candidate& candidate) {
+    std::vector<Linked> stubs;
+    for (const RoutePlan::Filled& one : candidate.filled)
+        if (one.route == Route::link) stubs.push_back(candidate.plan->linked(*one.site, *one.stub));
+    return stubs;
+}
+
+// Stubs that are assembled many to a module, each in one module alone; and the errors of those that cannot
+// be.
 class StubModules {
   public:
     explicit StubModules(const MachineCodeMaker& maker) : maker_(maker) {}
 
     void add(const Candidate& candidate) {
-        for (const RoutePlan::Filled& one : candidate.filled) {
-            if (one.route != Route::link) continue;
-            Linked stub = candidate.plan->linked(*one.site, *one.stub);
+        for (Linked& stub : linked_stubs(candidate))
             if (!maker_.is_assembled(stub) && names_.insert(stub.name).second)
                 stubs_.push_back(std::move(stub));
-        }
     }
-    void assemble() {
-        if (!stubs_.empty()) assemble(stubs_);
+    // There are enough modules for all threads.
+    void assemble(const ManyOptions& many) {
+        const std::size_t threads = thread_count(many.threads);
+        const std::size_t size = std::clamp<std::size_t>((stubs_.size() + threads - 1) / threads, 1,
+                                                         std::max(many.stubs_per_module, 1u));
+        for_each((stubs_.size() + size - 1) / size, many, [&](std::size_t i) {
+            const auto stubs = std::span(stubs_).subspan(i * size, std::min(size, stubs_.size() - i * size));
+            const auto done = without_throwing<void>([&]() -> Expected<void> {
+                assemble(stubs);
+                return {};
+            });
+            if (!done) set_error(stubs.front().name, done.error());
+        });
     }
     [[nodiscard]] const Error* error_of(const Candidate& candidate) const {
         if (errors_.empty()) return nullptr;
-        for (const RoutePlan::Filled& one : candidate.filled) {
-            if (one.route != Route::link) continue;
-            const auto found = errors_.find(candidate.plan->linked(*one.site, *one.stub).name);
-            if (found != errors_.end()) return &found->second;
-        }
+        for (const Linked& stub : linked_stubs(candidate))
+            if (const auto found = errors_.find(stub.name); found != errors_.end()) return &found->second;
         return nullptr;
     }
 
@@ -49,10 +64,7 @@ class StubModules {
     void assemble(std::span<const Linked> stubs) {
         auto module = maker_.assemble_stubs(stubs);
         if (module) return;
-        if (stubs.size() == 1) {
-            errors_.emplace(stubs.front().name, std::move(module.error()));
-            return;
-        }
+        if (stubs.size() == 1) return set_error(stubs.front().name, std::move(module.error()));
         const std::size_t bad =
             module.error().span.known() ? at(stubs, module.error().span.begin) : stubs.size();
         std::size_t step = (stubs.size() + 1) / 2;
@@ -73,10 +85,15 @@ class StubModules {
             if (offset < (end += stubs[i].text.size())) return i;
         return stubs.size();
     }
+    void set_error(const std::string& name, Error error) {
+        const std::lock_guard lock(mutex_);
+        errors_.emplace(name, std::move(error));
+    }
 
     const MachineCodeMaker& maker_;
     std::vector<Linked> stubs_;
     std::unordered_set<std::string> names_;
+    std::mutex mutex_;
     std::unordered_map<std::string, Error> errors_;
 };
 
@@ -90,13 +107,17 @@ class Many {
           many_(many),
           results_(candidates.size(), on_result),
           planned_(candidates.size()),
-          keys_(candidates.size()) {}
+          keys_(candidates.size()),
+          modules_(maker) {}
 
     std::vector<Expected<MachineCode>> run() {
         for_each(candidates_.size(), many_, [&](std::size_t i) { plan(i); });
         find_equal_ones();
-        make_turns();
-        for_each(turns_.size(), many_, [&](std::size_t t) { make(turns_[t]); });
+        for_each(firsts_.size(), many_, [&](std::size_t k) { give_kept(firsts_[k]); });
+        std::erase_if(firsts_, [&](std::size_t i) { return results_.has(i); });
+        for (const std::size_t i : firsts_) modules_.add(*planned_[i]);
+        modules_.assemble(many_);
+        for_each(firsts_.size(), many_, [&](std::size_t k) { make(firsts_[k]); });
         return results_.take();
     }
 
@@ -118,40 +139,16 @@ class Many {
                 equal_[found->second].push_back(i);
         }
     }
-    // Candidates that are linked go in chunks, whose stubs are one module; there are enough for all threads.
-    void make_turns() {
-        const auto is_linked = [&](std::size_t i) { return planned_[i]->has(Route::link); };
-        const auto linked = static_cast<std::size_t>(std::ranges::count_if(firsts_, is_linked));
-        const std::size_t threads = thread_count(many_.threads);
-        const std::size_t size = std::clamp<std::size_t>((linked + threads - 1) / threads, 1,
-                                                         std::max(many_.stubs_per_module, 1u));
-        std::vector<std::size_t> chunk;
-        for (const std::size_t i : firsts_) {
-            if (!is_linked(i)) {
-                turns_.push_back({i});
-                continue;
-            }
-            chunk.push_back(i);
-            if (chunk.size() == size) turns_.push_back(std::exchange(chunk, {}));
-        }
-        if (!chunk.empty()) turns_.push_back(std::move(chunk));
+    void give_kept(std::size_t i) {
+        auto kept = without_throwing<MachineCode>([&] { return maker_.find_kept(*planned_[i]); });
+        if (kept) give(i, std::move(kept));
     }
-    void make(const std::vector<std::size_t>& turn) {
-        StubModules modules(maker_);
-        const auto assembled = without_throwing<void>([&]() -> Expected<void> {
-            for (const std::size_t i : turn) modules.add(*planned_[i]);
-            modules.assemble();
-            return {};
-        });
-        for (const std::size_t i : turn) {
-            if (many_.stop.stop_requested()) return;
-            give(i, without_throwing<MachineCode>([&]() -> Expected<MachineCode> {
-                     if (!assembled) return tl::unexpected(assembled.error());
-                     if (const Error* const error = modules.error_of(*planned_[i]))
-                         return tl::unexpected(*error);
-                     return maker_.make(std::move(*planned_[i]), {});
-                 }));
-        }
+    void make(std::size_t i) {
+        give(i, without_throwing<MachineCode>([&]() -> Expected<MachineCode> {
+                 if (const Error* const error = modules_.error_of(*planned_[i]))
+                     return tl::unexpected(*error);
+                 return maker_.make(std::move(*planned_[i]), {});
+             }));
     }
     void give(std::size_t i, const Expected<MachineCode>& result) {
         results_.set(i, result);
@@ -174,7 +171,7 @@ class Many {
     std::vector<std::string> keys_;
     std::vector<std::size_t> firsts_;                                  // of those that compute the same
     std::unordered_map<std::size_t, std::vector<std::size_t>> equal_;  // the others, by the first
-    std::vector<std::vector<std::size_t>> turns_;
+    StubModules modules_;
 };
 
 }  // namespace

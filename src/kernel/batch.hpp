@@ -25,6 +25,7 @@ template <class T> class Results {
         is_set_[index] = true;
         if (on_result_) on_result_(index, results_[index]);
     }
+    [[nodiscard]] bool has(std::size_t index) const { return is_set_[index]; }
     std::vector<Expected<T>> take() {
         for (std::size_t i = 0; i < results_.size(); ++i)
             if (!is_set_[i] && on_result_) on_result_(i, results_[i]);

@@ -50,12 +50,12 @@ Expected<std::vector<const Site*>> filled_sites(const Sites& all, std::span<cons
     return sites;
 }
 
+}  // namespace
+
 Route route_at(const RouteOptions& options, std::string_view site) {
     const auto found = options.sites.find(site);
     return found == options.sites.end() ? options.route : found->second;
 }
-
-}  // namespace
 
 tl::unexpected<Error> unknown_site(std::string_view name, const Sites& sites) {
     return fail(Errc::site_unknown, fmt::format("{}; {}", name, site_list(sites)));
@@ -77,7 +77,9 @@ link::Key Candidate::key() const {
         key.add(site->name);
         key.add(name(route));
         const std::uint64_t hash = stub->dataflow_hash();
-        key.add(hash != 0 ? std::string_view(reinterpret_cast<const char*>(&hash), sizeof hash)
+        // The hash numbers the operands of the stub's own signature.
+        const bool is_hashed = hash != 0 && stub->signature() == site->signature;
+        key.add(is_hashed ? std::string_view(reinterpret_cast<const char*>(&hash), sizeof hash)
                           : std::string_view(stub->ptx()));
     }
     return key.key();

@@ -42,6 +42,9 @@ enum class LinkedAs : std::uint8_t {
 [[nodiscard]] std::shared_ptr<const SourceText> text_of(const Skeleton::Data& skeleton,
                                                         const Candidate& candidate);
 
+/// The route that is wanted for a site.
+[[nodiscard]] Route route_at(const RouteOptions& options, std::string_view site);
+
 [[nodiscard]] tl::unexpected<Error> unknown_site(std::string_view name, const Sites& sites);
 [[nodiscard]] tl::unexpected<Error> with_source(Error error, const std::shared_ptr<const SourceText>& source);
 

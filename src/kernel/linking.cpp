@@ -57,6 +57,21 @@ Expected<Cubin> link_stubs(const Cubin& skeleton, std::span<const LinkedName> na
     return link::checked(std::move(cubin), options);
 }
 
+std::uint32_t register_ceiling(const launch::ModuleInfo& module) {
+    constexpr std::uint64_t registers = 65536, most = 255, threads_together = 128, unit = 8;
+    std::uint64_t ceiling = most + 1;
+    for (const launch::EntryInfo& entry : module.entries) {
+        if (entry.max_registers) ceiling = std::min(ceiling, *entry.max_registers);
+        std::uint64_t threads = entry.max_threads.value_or(0);
+        if (const auto& block = entry.required_block) threads = std::uint64_t{block->x} * block->y * block->z;
+        if (threads == 0 || threads > 1024) continue;
+        threads = (threads + threads_together - 1) / threads_together * threads_together;
+        const std::uint64_t blocks = std::clamp<std::uint64_t>(entry.min_blocks.value_or(1), 1, 32);
+        ceiling = std::min(ceiling, registers / (threads * blocks) / unit * unit);
+    }
+    return ceiling > most ? 0 : static_cast<std::uint32_t>(std::max<std::uint64_t>(ceiling, 16));
+}
+
 Linking::Part Linking::find(const std::string& name, const std::string& how) const {
     const std::lock_guard lock(mutex_);
     const auto found = parts_.find(name + '\n' + how);

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "kernel/route.hpp"
+#include "launch/module_info.hpp"
 #include "link/cache.hpp"
 #include "ptxgraft/link.hpp"
 
@@ -36,7 +37,13 @@ struct LinkedName {
                                          std::span<const std::shared_ptr<const Cubin>> modules,
                                          const std::string& target, const AssembleOptions& options);
 
-/// What the candidates of one skeleton share: parts by their name and by `how` they were assembled. Threads: any number may use one at once.
+/// The most registers that every entry leaves a function which is assembled by itself and called there: by
+/// `.maxnreg`, or by its threads, of which all registers of a multiprocessor have to do (PTX ISA 11.4). 0
+/// when none of the entries says anything.
+[[nodiscard]] std::uint32_t register_ceiling(const launch::ModuleInfo& module);
+
+/// What the candidates of one skeleton share: parts by their name and by `how` they were assembled. Threads:
+/// any number may use one at once.
 class Linking {
   public:
     using Part = std::shared_ptr<const Cubin>;
@@ -52,8 +59,8 @@ class Linking {
   private:
     mutable std::mutex mutex_;
     std::unordered_map<std::string, Part> parts_;
-    std::deque<std::string> order_;  // of parts_, the oldest first
-    std::unordered_map<const Cubin*, std::size_t> users_;
+    std::deque<std::string> order_;                        // of parts_, the oldest first
+    std::unordered_map<const Cubin*, std::size_t> users_;  // names of each part
     std::size_t bytes_ = 0;
     std::map<std::string, RouteCosts> costs_;
 };

@@ -2,6 +2,7 @@
 #include "kernel/machine_code.hpp"
 
 #include <algorithm>
+#include <unordered_set>
 #include <utility>
 
 #include "base/try.hpp"
@@ -33,6 +34,15 @@ tl::unexpected<Error> explained(Error error, const std::shared_ptr<const SourceT
     return with_source(std::move(error), source);
 }
 
+bool have_common_function(std::span<const Linking::Part> modules) {
+    if (modules.size() < 2) return false;
+    std::unordered_set<std::string_view> names;
+    for (const Linking::Part& module : modules)
+        for (const FunctionUsage& function : module->functions)
+            if (!names.insert(function.name).second) return true;
+    return false;
+}
+
 AssembleOptions for_linking(AssembleOptions options) {
     options.relocatable = true;
     options.limits = {};  // of what is linked
@@ -54,7 +64,12 @@ MachineCodeMaker::MachineCodeMaker(const Skeleton::Data& skeleton, const GraftOp
     how.add(assembler_.name());
     how.add(assembler_.version());
     how_ = how.key().hex();
+    stub_options_ = part_options_;
+    if (const std::uint32_t most = register_ceiling(*skeleton.info); most != 0)
+        stub_options_.max_registers =
+            stub_options_.max_registers == 0 ? most : std::min(stub_options_.max_registers, most);
     link::add_options(how, options_);
+    how.add(nvjitlink()->version());  // which links
     options_key_ = how.key();
     costs_ = skeleton.linking.costs(how_);
 }
@@ -63,10 +78,39 @@ Expected<Candidate> MachineCodeMaker::plan(std::span<const Graft> grafts) const 
     return plan_candidate(skeleton_, grafts, routes_, costs_ ? &*costs_ : nullptr);
 }
 
-// An error is not kept with the candidate: it would have lost its text. The assembler's own is kept with what
-// was assembled, and told anew.
 Expected<MachineCode> MachineCodeMaker::make(Candidate candidate, GraftTimes times,
                                              std::shared_ptr<const SourceText>* text) const {
+    auto code = make_as_planned(candidate, times, text);
+    if (code || !call_instead(candidate, code.error())) return code;
+    return make_as_planned(candidate, times, text);
+}
+
+Expected<MachineCode> MachineCodeMaker::find_kept(const Candidate& candidate) const {
+    if (cache_ == nullptr || link::names_file(options_)) return fail(Errc::work_stopped);
+    CacheLevel from = CacheLevel::none;
+    const auto make_nothing = []() -> Expected<Cubin> { return fail(Errc::work_stopped); };
+    auto cubin = TRY(link::find_or_make(*cache_, key_of(candidate), make_nothing, &from));
+    return MachineCode{std::move(cubin), candidate.choices, {}, from};
+}
+
+// What `auto` would link, and what does not link, is called.
+bool MachineCodeMaker::call_instead(Candidate& candidate, const Error& why) const {
+    if (why.code != Errc::link_failed) return false;
+    bool has_changed = false;
+    for (std::size_t i = 0; i < candidate.filled.size(); ++i) {
+        RouteChoice& choice = candidate.choices[i];
+        if (choice.route != Route::link || route_at(routes_, choice.site) != Route::automatic) continue;
+        candidate.filled[i].route = choice.route = Route::call;
+        choice.reason = "it does not link: " + (why.detail ? *why.detail : message(why));
+        has_changed = true;
+    }
+    return has_changed;
+}
+
+// An error is not kept with the candidate: it would have lost its text. The assembler's own is kept with what
+// was assembled, and told anew.
+Expected<MachineCode> MachineCodeMaker::make_as_planned(const Candidate& candidate, GraftTimes times,
+                                                        std::shared_ptr<const SourceText>* text) const {
     std::shared_ptr<const SourceText> source;
     if (text != nullptr) source = *text = text_of(skeleton_, candidate);
     CacheLevel from = CacheLevel::none;
@@ -75,9 +119,9 @@ Expected<MachineCode> MachineCodeMaker::make(Candidate candidate, GraftTimes tim
         cubin = TRY(made(candidate, source, times));
     } else {
         std::optional<Error> error;
-        const auto make_cubin = [&]() -> Expected<Cubin> {
+        const auto make_cubin = [&]() -> Expected<Part> {
             auto part = made(candidate, source, times);
-            if (part) return **part;
+            if (part) return part;
             error = std::move(part.error());
             return fail(Errc::work_stopped);
         };
@@ -87,7 +131,7 @@ Expected<MachineCode> MachineCodeMaker::make(Candidate candidate, GraftTimes tim
         if (!found) return tl::unexpected(error ? *error : found.error());
         cubin = std::move(*found);
     }
-    return MachineCode{std::move(cubin), std::move(candidate.choices), times, from};
+    return MachineCode{std::move(cubin), candidate.choices, times, from};
 }
 
 link::Key MachineCodeMaker::key_of(const Candidate& candidate) const {
@@ -136,18 +180,30 @@ Expected<MachineCodeMaker::Part> MachineCodeMaker::linked(const Candidate& candi
     Stopwatch watch;
     const Part skeleton = TRY(skeleton_for(candidate));
     std::vector<LinkedName> names;
-    std::vector<Part> modules;
+    std::vector<RoutePlan::Linked> stubs;
     for (const RoutePlan::Filled& one : candidate.filled) {
         if (one.route != Route::link) continue;
-        const RoutePlan::Linked stub = candidate.plan->linked(*one.site, *one.stub);
-        names.push_back({candidate.plan->linked_name(*one.site), stub.name});
-        Part module = TRY(module_of(stub));
-        if (std::ranges::find(modules, module) == modules.end()) modules.push_back(std::move(module));
+        stubs.push_back(candidate.plan->linked(*one.site, *one.stub));
+        names.push_back({candidate.plan->linked_name(*one.site), stubs.back().name});
     }
+    const std::vector<Part> modules = TRY(modules_of(stubs));
     times.assemble = watch.lap();
     auto cubin = TRY(link_stubs(*skeleton, names, modules, options_.target, options_));
     times.link = watch.lap();
     return std::make_shared<const Cubin>(std::move(cubin));
+}
+
+// The modules that have the stubs. Batches that are made at once may have one stub in two modules, which do
+// not go into one link; then these stubs are assembled as a module of their own.
+Expected<std::vector<MachineCodeMaker::Part>> MachineCodeMaker::modules_of(
+    std::span<const RoutePlan::Linked> stubs) const {
+    std::vector<Part> modules;
+    for (const RoutePlan::Linked& stub : stubs) {
+        Part module = TRY(module_of(stub));
+        if (std::ranges::find(modules, module) == modules.end()) modules.push_back(std::move(module));
+    }
+    if (have_common_function(modules)) modules = {TRY(stub_module(stubs))};
+    return modules;
 }
 
 Expected<MachineCodeMaker::Part> MachineCodeMaker::assembled(std::shared_ptr<const SourceText> source,
@@ -184,12 +240,17 @@ Expected<MachineCodeMaker::Part> MachineCodeMaker::module_of(const RoutePlan::Li
 
 Expected<MachineCodeMaker::Part> MachineCodeMaker::assemble_stubs(
     std::span<const RoutePlan::Linked> stubs) const {
-    std::string text = skeleton_.plan()->module_head();
-    for (const RoutePlan::Linked& stub : stubs) text += stub.text;
-    Part module = TRY(assembled(std::make_shared<const SourceText>(SourceText{"stubs.ptx", std::move(text)}),
-                                part_options_));
+    Part module = TRY(stub_module(stubs));
     for (const RoutePlan::Linked& stub : stubs) skeleton_.linking.keep(stub.name, how_, module);
     return module;
+}
+
+Expected<MachineCodeMaker::Part> MachineCodeMaker::stub_module(
+    std::span<const RoutePlan::Linked> stubs) const {
+    std::string text = skeleton_.plan()->module_head();
+    for (const RoutePlan::Linked& stub : stubs) text += stub.text;
+    return assembled(std::make_shared<const SourceText>(SourceText{"stubs.ptx", std::move(text)}),
+                     stub_options_);
 }
 
 bool MachineCodeMaker::is_assembled(const RoutePlan::Linked& stub) const {

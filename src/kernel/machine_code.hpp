@@ -22,6 +22,8 @@ class MachineCodeMaker {
     /// text.
     [[nodiscard]] Expected<MachineCode> make(Candidate candidate, GraftTimes times,
                                              std::shared_ptr<const SourceText>* text = nullptr) const;
+    /// What the cache has; else an error that nobody needs.
+    [[nodiscard]] Expected<MachineCode> find_kept(const Candidate& candidate) const;
     [[nodiscard]] Expected<Preparation> prepare() const;
 
     /// Assembles several stubs as one module, and keeps it. Spans of errors are in the text of the module: a
@@ -32,11 +34,16 @@ class MachineCodeMaker {
 
   private:
     using Part = Linking::Part;
+    [[nodiscard]] Expected<MachineCode> make_as_planned(const Candidate& candidate, GraftTimes times,
+                                                        std::shared_ptr<const SourceText>* text) const;
     [[nodiscard]] Expected<Part> assembled(std::shared_ptr<const SourceText> source,
                                            const AssembleOptions& options) const;
     [[nodiscard]] link::Key key_of(const Candidate& candidate) const;
     [[nodiscard]] Expected<Part> skeleton_for(const Candidate& candidate) const;
     [[nodiscard]] Expected<Part> module_of(const RoutePlan::Linked& stub) const;
+    [[nodiscard]] Expected<Part> stub_module(std::span<const RoutePlan::Linked> stubs) const;
+    [[nodiscard]] Expected<std::vector<Part>> modules_of(std::span<const RoutePlan::Linked> stubs) const;
+    [[nodiscard]] bool call_instead(Candidate& candidate, const Error& why) const;
     [[nodiscard]] Expected<Part> made(const Candidate& candidate, std::shared_ptr<const SourceText> source,
                                       GraftTimes& times) const;
     [[nodiscard]] Expected<Part> whole(const std::shared_ptr<const SourceText>& source) const;
@@ -48,7 +55,7 @@ class MachineCodeMaker {
     const RouteOptions& routes_;
     const Assembler& assembler_;
     const Cache* cache_;
-    AssembleOptions options_, part_options_;
+    AssembleOptions options_, part_options_, stub_options_;
     std::string how_;        // parts are assembled
     link::Key options_key_;  // of all options, and the assembler
     std::optional<RouteCosts> costs_;

@@ -67,10 +67,11 @@ bool is_in(const std::vector<Span>& spans, Span span) {
 // is, and recursive ones. Where an address of a function is taken, each that is named so may be.
 class Repeated {
   public:
-    explicit Repeated(const std::vector<syntax::Statement>& functions)
+    Repeated(const syntax::Module& module, const std::vector<syntax::Statement>& functions)
         : successors_(functions.size()), is_repeated_(functions.size()) {
         for (std::size_t i = 0; i < functions.size(); ++i) numbers_.emplace(functions[i].name(), i);
         for (std::size_t i = 0; i < functions.size(); ++i) read(functions[i], i);
+        for (const syntax::Statement s : module.statements()) read_initialisers(s);
         const std::vector<bool> recursive = syntax::nodes_on_cycles(successors_);
         for (std::size_t i = 0; i < functions.size(); ++i)
             if (recursive[i] || is_looped_.contains(i)) spread(i);
@@ -83,9 +84,12 @@ class Repeated {
   private:
     void read(syntax::Statement function, std::size_t number) {
         const std::vector<Span> loops = syntax::blocks_in_loops(function);
-        for (const syntax::Statement s : function.instructions()) {
+        for (const syntax::Statement s : function.walk()) {
+            read_initialisers(s);
+            const auto instruction = s.instruction();
+            if (!instruction) continue;
             s.tokens(tokens_);
-            const bool is_call = s.instruction()->opcode == "call";
+            const bool is_call = instruction->opcode == "call";
             for (const syntax::Token& token : tokens_) {
                 const auto named = numbers_.find(token.text);
                 if (named == numbers_.end()) continue;
@@ -93,6 +97,15 @@ class Repeated {
                 if (!is_call || is_in(loops, s.span())) is_looped_.insert(named->second);
             }
         }
+    }
+    // An address in a table may be called wherever the table is read.
+    void read_initialisers(syntax::Statement statement) {
+        const auto variable = statement.variable();
+        if (!variable) return;
+        for (const auto& declarator : variable->declarators)
+            for (const syntax::Token& token : declarator.initialiser)
+                if (const auto named = numbers_.find(token.text); named != numbers_.end())
+                    is_looped_.insert(named->second);
     }
     void spread(std::size_t number) {
         std::vector<std::size_t> open{number};
@@ -135,7 +148,7 @@ Expected<RoutePlan> RoutePlan::make(const std::string& ptx, const Sites& sites) 
     const std::vector<syntax::Statement> functions = module.functions();
     // Nobody calls an entry.
     const bool has_functions = !std::ranges::all_of(sites.functions, &Sites::Function::is_entry);
-    const Repeated repeated(has_functions ? functions : std::vector<syntax::Statement>());
+    const Repeated repeated(module, has_functions ? functions : std::vector<syntax::Statement>());
     std::vector<Span> loops;
     RoutePlan plan;
     plan.sites_ = &sites;

@@ -45,6 +45,8 @@ class HeadReader {
     void directive(std::string_view word) {
         if (word == ".reqntid") entry_.required_block = extents();
         if (word == ".maxntid") entry_.max_threads = product();
+        if (word == ".maxnreg") entry_.max_registers = numbers()[0];
+        if (word == ".minnctapersm") entry_.min_blocks = numbers()[0];
         if (word == ".reqnctapercluster") entry_.required_cluster = extents();
         if (word == ".maxclusterrank") entry_.max_cluster_blocks = numbers()[0];
         if (word == ".explicitcluster") entry_.is_explicit_cluster = true;

@@ -21,6 +21,8 @@ struct EntryInfo {
     std::optional<Error> parameter_error = {};
     std::optional<Dim3> required_block = {};               ///< `.reqntid`
     std::optional<std::uint64_t> max_threads = {};         ///< `.maxntid`: the product of its extents
+    std::optional<std::uint64_t> max_registers = {};       ///< `.maxnreg`
+    std::optional<std::uint64_t> min_blocks = {};          ///< `.minnctapersm`: on a multiprocessor
     std::optional<Dim3> required_cluster = {};             ///< `.reqnctapercluster`
     std::optional<std::uint64_t> max_cluster_blocks = {};  ///< `.maxclusterrank`
     bool is_explicit_cluster = false;                      ///< `.explicitcluster`: a launch says the cluster

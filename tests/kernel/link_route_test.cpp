@@ -227,6 +227,24 @@ TEST(LinkRoute, ErrorsInTheSkeletonNameItsSourceLine) {
     EXPECT_THAT(message(code.error()), HasSubstr("from gemm.cu:42:7"));
 }
 
+// A stub that alone would take more registers than the entry leaves it.
+TEST(LinkRoute, RegistersThatAnEntryLeavesAreEnough) {
+    std::string body = stub_text.data(), sum;
+    for (int i = 0; i < 150; ++i)
+        body += ".reg .f32 v" + std::to_string(i) + "; fma.rn.f32 v" + std::to_string(i) + ", acc, " +
+                std::to_string(i) + ".5, frag" + std::to_string(i % 4) + ";\n";
+    for (int i = 149; i >= 0; --i) sum += "fma.rn.f32 acc, acc, v" + std::to_string(i) + ", acc;\n";
+    for (const char* const bound :
+         {".maxntid 1024, 1, 1", ".reqntid 512, 1, 1", ".maxnreg 32", ".maxntid 128, 1, 1 .minnctapersm 8"}) {
+        std::string text = two_copies;
+        const std::size_t brace = text.find("\n{\n", head.size());
+        text.insert(brace, std::string("\n") + bound);
+        const Skeleton skeleton = skeleton_of(text);
+        const auto code = skeleton.assemble({{"s", stub_of(skeleton, body + sum)}}, linking);
+        EXPECT_TRUE(code) << bound << describe(code.error());
+    }
+}
+
 std::string any_program(const Site& site) {
     std::string read, program;
     for (const SiteOperand& o : site.signature.operands)

@@ -104,6 +104,51 @@ TEST(Many, EqualDataflowIsEqualWork) {
               candidates[0][0].stub.dataflow_hash() == candidates[1][0].stub.dataflow_hash() ? 2 : 3);
 }
 
+// A stub of another signature than the site's may have its operands in another order: one hash, and other
+// code.
+TEST(Many, AHashCountsForOneSignatureAlone) {
+    std::string text = kernel(copy());
+    const std::string operand = "\t.reg .u64 _count; // mod u64 count\n";
+    text.insert(text.find(operand),
+                "\t.reg .f32 _x; // in f32 x\n\tmov.b32 _x, %f1;\n"
+                "\t.reg .f32 _y; // in f32 y\n\tmov.b32 _y, %f2;\n");
+    const Skeleton skeleton = skeleton_of(text);
+    const Site& site = *skeleton.site("s");
+    Signature swapped = site.signature;
+    const auto find = [&](const char* name) {
+        return std::ranges::find(swapped.operands, std::string_view(name), &SiteOperand::name);
+    };
+    std::iter_swap(find("x"), find("y"));
+    const stack::TextOptions options{.compile = {.hash = true}};
+    const std::string outputs = "\n0d3FF0000000000000 -> wide\nodd -> flag\n";
+    const auto one = stack::compile("x y sub.f32 -> acc" + outputs, site, options);
+    const auto other = stack::compile("y x sub.f32 -> acc" + outputs, swapped, options);
+    ASSERT_TRUE(one) << describe(one.error());
+    ASSERT_TRUE(other) << describe(other.error());
+    EXPECT_EQ(one->dataflow_hash(), other->dataflow_hash());
+    const Candidates candidates{{{"s", *one}}, {{"s", *other}}};
+    const Cache cache = *Cache::open();
+    const auto results = skeleton.assemble_many(candidates, {.cache = &cache});
+    ASSERT_TRUE(results[0] && results[1]);
+    EXPECT_NE(results[0]->cubin->image, results[1]->cubin->image);
+}
+
+// Threads may not make two modules with one stub, of which a link takes both.
+TEST(Many, StubsThatCandidatesShareAreInOneModule) {
+    std::string other = copy();
+    other.replace(other.find("PTXGRAFT_SITE s"), 15, "PTXGRAFT_SITE t");
+    const Skeleton skeleton = skeleton_of(kernel(copy() + other));
+    Candidates candidates;
+    for (int i = 0; i < 24; ++i)
+        candidates.push_back({{"s", numbered(skeleton, 100)}, {"t", numbered(skeleton, i)}});
+    const Counting assembler;
+    const auto results =
+        skeleton.assemble_many(candidates, {.routes = {.route = Route::link}, .assembler = &assembler},
+                               {.threads = 2, .stubs_per_module = 4});
+    for (const auto& result : results) EXPECT_TRUE(result) << describe(result.error());
+    EXPECT_EQ(assembler.count, 1 + 7);  // 25 stubs
+}
+
 TEST(Many, ABadStubHarmsNobody) {
     const Skeleton skeleton = skeleton_of(warp_copies);
     Candidates candidates;

@@ -252,6 +252,7 @@ TEST(Route, AutomaticChoosesByCopiesLengthAndLoops) {
         function + "}\n.func g() { call f; }\n.entry k()\n{\nL: call g;\nbra L;\n}\n",
         function + "call f;\n}\n.entry k()\n{\ncall f;\n}\n",
         function + "}\n.entry k()\n{\n.reg .b64 %a; mov.u64 %a, f;\n}\n",
+        function + "}\n.global .u64 table2[1] = {f};\n.entry k()\n{\n}\n",
     };
     for (const std::string& ptx : repeated)
         EXPECT_THAT(chosen(ptx, many), is(Route::inlined, "in a function that one calls"));
