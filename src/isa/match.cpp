@@ -24,10 +24,13 @@ std::uint32_t number_of(std::string_view word) {
     return value == 0 ? 1 : value;
 }
 
-// The edits from one word to another: a letter put in, taken out, changed, or two neighbours swapped.
+constexpr std::size_t longest_word = 48;  // that others are compared with
+
+// The edits from one word to another, which has at most longest_word letters: a letter put in, taken out, changed, or two neighbours swapped.
 std::size_t distance(std::string_view a, std::string_view b) {
-    std::vector<std::size_t> before(b.size() + 1), row(b.size() + 1), next(b.size() + 1);
-    std::iota(row.begin(), row.end(), std::size_t{0});
+    std::array<std::array<std::size_t, longest_word + 1>, 3> rows;
+    std::size_t *before = rows[0].data(), *row = rows[1].data(), *next = rows[2].data();
+    std::iota(row, row + b.size() + 1, std::size_t{0});
     for (std::size_t i = 1; i <= a.size(); ++i) {
         next[0] = i;
         for (std::size_t j = 1; j <= b.size(); ++j) {
@@ -38,7 +41,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
         std::swap(before, row);
         std::swap(row, next);
     }
-    return row.back();
+    return row[b.size()];
 }
 
 bool has(std::span<const WordId> words, WordId word) { return std::ranges::find(words, word) != words.end(); }
@@ -169,11 +172,16 @@ class Explainer {
         out_.message = std::move(message);
     }
 
+    // Each word once: rows have most of theirs in common.
     [[nodiscard]] std::vector<std::string_view> vocabulary() const {
         std::vector<std::string_view> all;
+        std::vector<bool> is_in(table_words.size());
         for (const Tried& t : tried_)
             for (const Slot& slot : t.attempt.match.row->slots)
-                for (const WordId word : slot.members) all.push_back(table_words[word]);
+                for (const WordId word : slot.members) {
+                    if (!is_in[word]) all.push_back(table_words[word]);
+                    is_in[word] = true;
+                }
         return all;
     }
 
@@ -390,14 +398,13 @@ NameMatch match_name(std::string_view opcode, std::span<const std::string_view> 
 }
 
 std::vector<std::string_view> all_nearest(std::string_view word, std::span<const std::string_view> names) {
-    constexpr std::size_t longest_word = 48;
     if (word.size() > longest_word) return {};
     std::size_t least = std::clamp<std::size_t>(word.size() / 2, 1, 4);
     std::vector<std::string_view> found;
     for (const std::string_view name : names) {
         const auto [shorter, longer] = std::minmax({name.size(), word.size()});
         if (longer - shorter > least) continue;
-        const std::size_t d = distance(word, name);
+        const std::size_t d = distance(name, word);
         if (d > least || d == longer) continue;
         if (d < least) found.clear();
         least = d;
