@@ -11,8 +11,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     using namespace ptxgraft;
     const auto image = std::as_bytes(std::span(data, size));
     const bool is_whole = link::is_whole_cubin(image);
-    std::vector<FunctionUsage> functions{{.name = "k"}};
-    link::complete_usage(image, functions);
+    Cubin cubin;
+    cubin.image.assign(image.begin(), image.end());
+    cubin.functions.emplace_back().name = "k";
+    link::complete_usage(cubin);
+    const std::vector<FunctionUsage>& functions = cubin.functions;
     if (!is_whole && functions.size() != 1) std::abort();
     if (!is_whole && (!link::tools_of(image).empty() || link::toolkit_of(image) != 0)) std::abort();
     for (const link::Tool& tool : link::tools_of(image))
