@@ -158,7 +158,7 @@ class ShapeReader {
         if (tokens_.kind(opcode) != Lexeme::identifier) return false;
         at_ = opcode + 1;
         while (tokens_.kind(at_) == Lexeme::directive) ++at_;
-        const Shapes::Name name = shapes_.name(tokens_.text(opcode, at_ - 1), tokens_.begin(opcode));
+        const Shapes::Name name = shapes_.name(tokens_.text(opcode, at_ - 1));
         reading_.shaping = name.shaping;
         at = at_;
         if (name.shaping == Shaping::none) return false;
@@ -364,7 +364,7 @@ std::optional<std::size_t> Reading::immediate_at(std::string_view text) const {
                      [](const Immediate& i) { return i.text; });
 }
 
-Shapes::Name Shapes::look_up(std::string_view text) {
+Shapes::Name Shapes::name(std::string_view text) {
     if (const Name* known = names_.find(text)) return *known;
     kept_.emplace_back(text);
     const std::string_view kept = kept_.back();
@@ -387,7 +387,6 @@ void Shapes::use_for(const isa::InstructionVerifier::Setting& setting) {
 
 void Shapes::forget() {
     entries_ = {};
-    known_ = {};
     names_ = {};
     numbers_ = 0;
     kept_.clear();

@@ -129,18 +129,8 @@ class Shapes {
         std::uint32_t number = 0;
         Shaping shaping = Shaping::none;
     };
-    /// Of an opcode with its modifiers, which stands somewhere in a text.
-    [[nodiscard]] Name name(std::string_view text, std::size_t readable_before) {
-        if (text.size() > longest_known_name || readable_before + text.size() < longest_known_name)
-            return look_up(text);
-        const char* const end = text.data() + text.size();
-        const std::size_t last = text.size() < 8 ? text.size() : 8;
-        const std::uint64_t high = syntax::load_back(end, last);
-        const std::uint64_t low = text.size() > 8 ? syntax::load_back(end - 8, text.size() - 8) : 0;
-        KnownName& known = known_[place_of(high ^ low * 3) % known_.size()];
-        if (known.high != high || known.low != low) known = {high, low, look_up(text)};
-        return known.name;
-    }
+    /// Of an opcode with its modifiers.
+    [[nodiscard]] Name name(std::string_view text);
     struct Entry {
         std::uint32_t seen = 0;                   ///< how many times, up to `often`
         std::unique_ptr<InstructionShape> shape;  ///< null: instructions are decoded by themselves
@@ -164,23 +154,12 @@ class Shapes {
     }
 
   private:
-    static constexpr std::size_t most = 1 << 15, longest_known_name = 16, most_settings = 64;
-    // Names that were asked for lately.
-    struct KnownName {
-        std::uint64_t high = 0, low = 0;
-        Name name;
-    };
-    static std::uint64_t place_of(std::uint64_t word) {
-        constexpr std::uint64_t odd = 0x9E3779B97F4A7C15u;
-        return word * odd >> 32;
-    }
-    [[nodiscard]] Name look_up(std::string_view text);
+    static constexpr std::size_t most = 1 << 15, most_settings = 64;
     void forget();
     std::vector<isa::InstructionVerifier::Setting> settings_;
     std::uint32_t setting_ = 0;     // of settings_
     std::deque<std::string> kept_;  // what names_ and entries_ have views of
     syntax::NameMap<Name> names_;
-    std::array<KnownName, 256> known_ = {};
     syntax::NameMap<Entry> entries_;
     std::uint32_t numbers_ = 0;  // given to names, each once
     std::uint64_t modules_ = 0;

@@ -3,7 +3,6 @@
 #include "stub/stack/compile/machine.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <charconv>
 #include <cstring>
 
@@ -490,8 +489,6 @@ Expected<Machine> Machine::make(std::shared_ptr<const InstructionSet> set, const
     auto data = std::make_shared<Data>();
     data->set = std::move(set);
     data->code = &code_of(*data->set);
-    static std::atomic<std::uint64_t> made{0};
-    data->id = ++made;
     data->options = options;
     data->signature = signature;
     data->slots.reserve(total);
