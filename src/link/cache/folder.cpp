@@ -52,7 +52,7 @@ std::int64_t now_seconds() {
 
 Folder::~Folder() {
     if (!counters_.has_rest()) return;
-    if (auto ledger = Ledger::open(path_, short_patience / 10)) {
+    if (auto ledger = Ledger::open(path_, short_patience)) {
         counters_.hand_over(ledger->record.counters);
         ledger->write();  // where there was none before, it was never counted: the next store counts
     }
