@@ -26,7 +26,8 @@ std::uint32_t number_of(std::string_view word) {
 
 constexpr std::size_t longest_word = 48;  // that others are compared with
 
-// The edits from one word to another, which has at most longest_word letters: a letter put in, taken out, changed, or two neighbours swapped.
+// The edits from one word to another, which has at most longest_word letters: a letter put in, taken out,
+// changed, or two neighbours swapped.
 std::size_t distance(std::string_view a, std::string_view b) {
     std::array<std::array<std::size_t, longest_word + 1>, 3> rows;
     std::size_t *before = rows[0].data(), *row = rows[1].data(), *next = rows[2].data();
