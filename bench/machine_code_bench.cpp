@@ -50,15 +50,10 @@ Expected<Skeleton> skeleton_of(const Case& of) {
 }
 
 // Seconds on the clock: helpers work beside the calling thread.
-template <class Work> double fastest(int turns, Work work) {
-    double least = std::numeric_limits<double>::max();
-    for (int i = 0; i < turns; ++i) {
-        const auto start = std::chrono::steady_clock::now();
-        work(i);
-        least =
-            std::min(least, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-    }
-    return least;
+template <class Work> double time_of(Work work) {
+    const auto start = std::chrono::steady_clock::now();
+    work();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 // New stubs of 32 instructions, 64 at once, on one thread; each again alone once it is known; and the same as
@@ -78,13 +73,14 @@ void BM_Link(benchmark::State& state) {
             for (const auto& result : results) has_failed |= !result;
         };
         const double batch =
-            fastest(1, [&](int) { check(skeleton->assemble_many(candidates, linking, {.threads = 1})); });
-        const double relink = fastest(20, [&](int i) {
-            has_failed |= !skeleton->assemble(candidates[static_cast<std::size_t>(i)], linking);
-        });
+            time_of([&] { check(skeleton->assemble_many(candidates, linking, {.threads = 1})); });
         const std::span few = std::span(candidates).first(8);
-        const double whole =
-            fastest(1, [&](int) { check(skeleton->assemble_many(few, {}, {.threads = 1})); }) / 8;
+        const double relink = time_of([&] {
+                                  for (const auto& known : candidates)
+                                      has_failed |= !skeleton->assemble(known, linking);
+                              }) /
+                              double(candidates.size());
+        const double whole = time_of([&] { check(skeleton->assemble_many(few, {}, {.threads = 1})); }) / 8;
         state.counters["new_ms"] = batch / 64 * 1e3;
         state.counters["known_ms"] = relink * 1e3;
         state.counters["whole_ms"] = whole * 1e3;
@@ -109,8 +105,8 @@ void BM_Threads(benchmark::State& state) {
         std::array<double, 2> seconds{};
         for (unsigned threads = 1; threads <= 2; ++threads) {
             const Candidates candidates = candidates_of(of, *skeleton, 32, count, seed++);
-            seconds.at(threads - 1) = fastest(
-                1, [&](int) { (void)skeleton->assemble_many(candidates, options, {.threads = threads}); });
+            seconds.at(threads - 1) =
+                time_of([&] { (void)skeleton->assemble_many(candidates, options, {.threads = threads}); });
         }
         state.counters["one_ms"] = seconds[0] / count * 1e3;
         state.counters["two_ms"] = seconds[1] / count * 1e3;
@@ -136,10 +132,10 @@ void BM_Kept(benchmark::State& state) {
         const auto fresh = Cache::open({.dir = folder});
         GraftOptions other = options;
         other.cache = &*fresh;
-        disk = std::min(disk, fastest(1, [&](int) {
+        disk = std::min(disk, time_of([&] {
                             is_kept &= skeleton->assemble(candidates[0], other)->from == CacheLevel::disk;
                         }));
-        memory = std::min(memory, fastest(1, [&](int) {
+        memory = std::min(memory, time_of([&] {
                               is_kept &=
                                   skeleton->assemble(candidates[0], options)->from == CacheLevel::memory;
                           }));

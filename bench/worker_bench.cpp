@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "link/worker_malloc.hpp"
+#include "link/worker/malloc.hpp"
 #include "measure.hpp"
 #include "ptxgraft/ptxgraft.hpp"
 

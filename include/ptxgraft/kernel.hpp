@@ -175,8 +175,9 @@ class PTXGRAFT_API Skeleton {
     /// Machine code with the stubs in, by routes, for the options' target or else the module's; no device is
     /// needed. What candidates of the `link` route share (the skeleton for linking, stubs that were assembled
     /// before) is kept with the skeleton, up to 64 MB. Beside the errors of render_by() those of the
-    /// assembler and of link_cubins; their spans are in the rendered PTX, which they bring along, and they
-    /// name the stub and its line, or the skeleton's CUDA line where its PTX has line information.
+    /// assembler and of link_cubins; their spans are in what was assembled (the rendered PTX, or a module of
+    /// linked stubs), which they bring along, and they name the stub and its line, or the skeleton's CUDA
+    /// line where its PTX has line information.
     [[nodiscard]] Expected<MachineCode> assemble(std::span<const Graft> grafts,
                                                  const GraftOptions& options = {}) const;
     [[nodiscard]] Expected<MachineCode> assemble(std::initializer_list<Graft> grafts,

@@ -214,11 +214,9 @@ class Report {
         cached_ += code.from != CacheLevel::none;
         put(index, line_of(json));
     }
-    // Whoever reads a pipe may see lines while others are made.
-    void flush() {
-        std::ostream& out = stream();
-        out.flush();
-        if (!out) fail_work(fail(Errc::file_not_writable, path_.empty() ? "-" : path_).value());
+    // A full disk, or a reader that went away.
+    void check() {
+        if (!stream()) fail_work(fail(Errc::file_not_writable, path_.empty() ? "-" : path_).value());
     }
     [[nodiscard]] std::size_t done() const { return done_; }
     [[nodiscard]] std::size_t errors() const { return errors_; }
@@ -231,7 +229,7 @@ class Report {
         waiting_.emplace(index, std::move(line));
         for (auto next = waiting_.begin(); next != waiting_.end() && next->first == next_;
              next = waiting_.erase(next), ++next_)
-            stream() << next->second << '\n';
+            stream() << next->second << '\n' << std::flush;  // somebody may wait for it
     }
 
     std::string folder_, path_;
@@ -343,7 +341,7 @@ void make_candidates(const Input& input, const CandidateFlags& flags, const Graf
                                                    report.add(indices[k], Problem{result.error()});
                                                progress.show();
                                            });
-        report.flush();
+        report.check();
     }
     if (stopper.came())
         throw Failure{

@@ -13,8 +13,8 @@
 
 #include "checks.hpp"
 #include "interrupt.hpp"
-#include "launch_file.hpp"
-#include "launch_memory.hpp"
+#include "launch/file.hpp"
+#include "launch/memory.hpp"
 #include "observe.hpp"
 #include "ptxgraft/isa.hpp"
 #include "ptxgraft/syntax.hpp"

@@ -156,7 +156,6 @@ class Many {
         if (equal == equal_.end()) return;
         for (const std::size_t other : equal->second) {
             Expected<MachineCode> copy = result;
-            if (copy) copy->routes = std::move(planned_[other]->choices);
             if (copy) copy->times = {};
             if (copy) copy->from = CacheLevel::memory;
             results_.set(other, std::move(copy));

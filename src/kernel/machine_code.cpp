@@ -297,7 +297,10 @@ Expected<Preparation> MachineCodeMaker::prepare() const {
     }
     const auto candidate = TRY(plan_candidate(skeleton_, grafts, {.route = Route::link}));
     preparation.skeleton = TRY(skeleton_for(candidate))->assemble_ms;
-    return measured(candidate, preparation);
+    auto measured_too = measured(candidate, preparation);
+    if (measured_too || measured_too.error().code != Errc::link_failed) return measured_too;
+    preparation.not_linkable = message(measured_too.error());
+    return preparation;
 }
 
 }  // namespace kernel
@@ -309,8 +312,11 @@ Expected<MachineCode> Skeleton::assemble(std::span<const Graft> grafts, const Gr
     return maker.make(std::move(candidate), {.render = watch.lap()});
 }
 
+// Whatever the default stubs use: limits are for candidates.
 Expected<Preparation> Skeleton::prepare(const GraftOptions& options) const {
-    return kernel::MachineCodeMaker(*data_, options).prepare();
+    GraftOptions without_limits = options;
+    without_limits.assemble.limits = {};
+    return kernel::MachineCodeMaker(*data_, without_limits).prepare();
 }
 
 }  // namespace ptxgraft

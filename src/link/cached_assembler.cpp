@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "link/cache.hpp"
-#include "link/cache/archive.hpp"
+#include "link/archive.hpp"
 
 namespace ptxgraft {
 namespace link {

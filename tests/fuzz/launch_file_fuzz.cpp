@@ -6,7 +6,7 @@
 #include <cstring>
 #include <string>
 
-#include "cli/launch_file.hpp"
+#include "cli/launch/file.hpp"
 
 namespace {
 

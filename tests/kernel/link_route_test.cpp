@@ -20,18 +20,6 @@ using testing::IsEmpty;
 using testing::Not;
 using namespace test;
 
-// Counts what it hands on.
-class Counting final : public Assembler {
-  public:
-    std::string_view name() const override { return default_assembler().name(); }
-    std::string version() const override { return default_assembler().version(); }
-    Expected<Cubin> assemble(std::string_view ptx, const AssembleOptions& options) const override {
-        ++count;
-        return default_assembler().assemble(ptx, options);
-    }
-    mutable std::atomic<int> count = 0;
-};
-
 // Names of symbols that are used and not defined, but for those that whole assembly leaves to the driver.
 std::vector<std::string> undefined_symbols(const Cubin& cubin) {
     std::vector<std::string> names;
@@ -181,6 +169,31 @@ TEST(LinkRoute, AutomaticLinksWhatWasPreparedAndPays) {
     const Skeleton looped = skeleton_of(slow("LOOP:\n" + copy() + "@%p1 bra LOOP;\n"));
     EXPECT_THAT(looped.prepare(automatic)->not_linkable, HasSubstr("in a loop"));
     EXPECT_EQ(route(looped, automatic).route, Route::inlined);
+}
+
+// What a candidate may be refused for is no reason not to measure.
+TEST(LinkRoute, LimitsAreForCandidates) {
+    const Skeleton skeleton = skeleton_of(slow(copy() + copy()));
+    GraftOptions options{.assemble = {.limits = {.registers = 1}}, .routes = {.route = Route::automatic}};
+    const auto prepared = skeleton.prepare(options);
+    ASSERT_TRUE(prepared) << describe(prepared.error());
+    EXPECT_GT(prepared->link, 0);
+    const auto refused_one = skeleton.assemble({{"s", stub_of(skeleton)}}, options);
+    EXPECT_EQ(refused_one.error().code, Errc::assemble_limit_exceeded);
+    options.assemble.limits = {};
+    EXPECT_EQ(skeleton.assemble({{"s", stub_of(skeleton)}}, options)->routes.at(0).route, Route::link);
+}
+
+// What only the linker sees: `auto` calls instead, and duplicates say the same.
+TEST(LinkRoute, AutomaticCallsWhatDoesNotLink) {
+    std::string text = slow(copy() + copy());
+    text.insert(head.size(), ".extern .func (.param .b32 r) missing();\n");
+    text.insert(text.find("\tmov.u32 %r1, %tid.x;"),
+                "\t{ .param .b32 r; call (r), missing; ld.param.b32 %r5, [r]; }\n");
+    const Skeleton skeleton = skeleton_of(text);
+    const auto prepared = skeleton.prepare({.assemble = {.relocatable = true}});
+    ASSERT_TRUE(prepared) << describe(prepared.error());
+    EXPECT_THAT(prepared->not_linkable, HasSubstr("missing"));
 }
 
 TEST(LinkRoute, AutomaticGoesByWhatASiteSays) {

@@ -16,17 +16,6 @@ using testing::Each;
 using testing::HasSubstr;
 using namespace test;
 
-class Counting final : public Assembler {
-  public:
-    std::string_view name() const override { return default_assembler().name(); }
-    std::string version() const override { return default_assembler().version(); }
-    Expected<Cubin> assemble(std::string_view ptx, const AssembleOptions& options) const override {
-        ++count;
-        return default_assembler().assemble(ptx, options);
-    }
-    mutable std::atomic<int> count = 0;
-};
-
 using Candidates = std::vector<std::vector<Graft>>;
 
 const std::string warp_copies = kernel(copy("allow warp") + copy("allow warp"));

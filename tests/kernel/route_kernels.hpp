@@ -1,6 +1,8 @@
 #pragma once
-// A kernel with copies of one site, whose operands are of every class, and a stub for it.
+// A kernel with copies of one site, whose operands are of every class, a stub for it, and an assembler that
+// counts.
 
+#include <atomic>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -94,5 +96,17 @@ inline Stub stub_of(const Skeleton& skeleton, std::string_view text = stub_text)
     if (!stub) throw std::runtime_error(describe(stub.error(), text));
     return *stub;
 }
+
+// The default assembler, counting.
+class Counting final : public Assembler {
+  public:
+    std::string_view name() const override { return default_assembler().name(); }
+    std::string version() const override { return default_assembler().version(); }
+    Expected<Cubin> assemble(std::string_view ptx, const AssembleOptions& options) const override {
+        ++count;
+        return default_assembler().assemble(ptx, options);
+    }
+    mutable std::atomic<int> count = 0;
+};
 
 }  // namespace ptxgraft::test

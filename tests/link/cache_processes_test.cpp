@@ -44,6 +44,15 @@ Cache open(const TemporaryFolder& folder, std::uint64_t disk_bytes) {
     return *Cache::open({.dir = folder.str(), .memory_bytes = 20'000, .disk_bytes = disk_bytes});
 }
 
+// 600 times for one of 100 entries.
+void ask_at_random(const Cache& cache, unsigned seed) {
+    std::minstd_rand random(seed + 1);
+    for (int i = 0; i < 600; ++i) {
+        const std::uint64_t number = random() % 100;
+        ask(cache, number, size_of(number));
+    }
+}
+
 // Nothing damaged, nothing half written, and the ledger agrees with the files.
 void expect_sound(const TemporaryFolder& folder, std::uint64_t disk_bytes, std::uint64_t most_abandoned = 0) {
     const Cache cache = open(folder, disk_bytes);
@@ -64,11 +73,7 @@ TEST(CacheProcesses, ShareAFolderUnderACap) {
     for (unsigned seed = 0; seed < 4; ++seed)
         children.push_back(start([&] {
             const Cache cache = open(folder, cap);
-            std::minstd_rand random(seed + 1);
-            for (int i = 0; i < 600; ++i) {
-                const std::uint64_t number = random() % 100;
-                ask(cache, number, size_of(number));
-            }
+            ask_at_random(cache, seed);
             EXPECT_GT(cache.counters().disk_hits, 0u);
             EXPECT_EQ(cache.counters().not_stored, 0u);
         }));
@@ -87,11 +92,7 @@ TEST(CacheProcesses, GoOnWhileOneClears) {
     for (unsigned seed = 0; seed < 3; ++seed)
         children.push_back(start([&] {
             const Cache cache = open(folder, cap);
-            std::minstd_rand random(seed + 1);
-            for (int i = 0; i < 600; ++i) {
-                const std::uint64_t number = random() % 100;
-                ask(cache, number, size_of(number));
-            }
+            ask_at_random(cache, seed);
             EXPECT_EQ(cache.counters().dropped, 0u);
         }));
     children.push_back(start([&] {

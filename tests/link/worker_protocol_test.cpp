@@ -1,6 +1,6 @@
 // The messages between a pool and its workers: what goes in comes out, and damaged ones are errors.
 
-#include "link/worker_protocol.hpp"
+#include "link/worker/protocol.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

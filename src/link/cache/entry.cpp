@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include "link/cache/archive.hpp"
+#include "link/archive.hpp"
 #include "link/cache/hash.hpp"
 
 namespace ptxgraft::link {

@@ -1,6 +1,6 @@
 // The text of `run --help` about launch files.
 
-#include "launch_file.hpp"
+#include "cli/launch/file.hpp"
 
 namespace ptxgraft::cli {
 

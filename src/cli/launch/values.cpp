@@ -1,6 +1,6 @@
 // Numbers, lists and extents of a launch file, with their errors.
 
-#include "launch_values.hpp"
+#include "cli/launch/values.hpp"
 
 #include <fmt/format.h>
 

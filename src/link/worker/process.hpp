@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "link/process.hpp"
-#include "link/worker_protocol.hpp"
+#include "link/worker/protocol.hpp"
 #include "ptxgraft/link.hpp"
 
 namespace ptxgraft::link::worker {

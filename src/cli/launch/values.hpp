@@ -1,5 +1,5 @@
 #pragma once
-/// @file launch_values.hpp
+/// @file values.hpp
 /// What stands at a place of a launch file: the kind, range or name that is right there, or an error at that
 /// place that says what would be (Errc::launch_file_invalid).
 
@@ -10,10 +10,10 @@
 #include <string_view>
 #include <vector>
 
-#include "json.hpp"
-#include "npy.hpp"
+#include "cli/json.hpp"
+#include "cli/npy.hpp"
 #include "ptxgraft/emulator.hpp"
-#include "scalar.hpp"
+#include "cli/scalar.hpp"
 
 namespace ptxgraft::cli {
 

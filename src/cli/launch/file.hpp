@@ -1,5 +1,5 @@
 #pragma once
-/// @file launch_file.hpp
+/// @file file.hpp
 /// What `ptxgraft run` launches: buffers, and launches with their shapes and arguments, from the flags or
 /// from a launch file. launch_file_schema() says what a launch file looks like.
 
@@ -10,10 +10,10 @@
 #include <string_view>
 #include <vector>
 
-#include "argument.hpp"
-#include "expect.hpp"
+#include "cli/argument.hpp"
+#include "cli/expect.hpp"
 #include "ptxgraft/device.hpp"
-#include "source.hpp"
+#include "cli/source.hpp"
 
 namespace ptxgraft::cli {
 

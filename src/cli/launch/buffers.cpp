@@ -7,8 +7,8 @@
 #include <cmath>
 #include <limits>
 
-#include "float_format.hpp"
-#include "launch_reader.hpp"
+#include "cli/float_format.hpp"
+#include "cli/launch/reader.hpp"
 
 namespace ptxgraft::cli {
 namespace {

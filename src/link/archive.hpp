@@ -1,13 +1,14 @@
 #pragma once
 /// @file archive.hpp
-/// Values as bytes, for entries and for keys: every field of a struct in its order, texts and lists behind
-/// their sizes. The structs are taken apart by structured bindings, so that a new field does not compile
-/// until it is in the list here.
+/// Values as bytes, for the cache's entries and keys and for what workers are told: every field of a struct
+/// in its order, texts and lists behind their sizes. The structs are taken apart by structured bindings, so
+/// that a new field does not compile until it is in the list here.
 
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -77,10 +78,11 @@ class Writer {
         bytes_.append(static_cast<const char*>(data), size);
     }
     void put(Number auto number) { put_bytes(&number, sizeof number); }
-    void put(const std::string& text) {
+    void put(std::string_view text) {
         put(text.size());
         put_bytes(text.data(), text.size());
     }
+    void put(const std::string& text) { put(std::string_view(text)); }
     void put(const std::vector<std::byte>& data) {
         put(data.size());
         put_bytes(data.data(), data.size());
@@ -147,6 +149,11 @@ class Reader {
         const std::size_t count = get_size();
         if (count > bytes_.size()) is_cut_ = true;  // each item takes a byte or more
         for (std::size_t i = 0; i < count && !is_cut_; ++i) get(list.emplace_back());
+    }
+    template <class T> void get(std::optional<T>& value) {
+        bool is_there = false;
+        get(is_there);
+        if (is_there) get(value.emplace());
     }
     template <class T> void get(std::shared_ptr<const T>& value) {
         bool is_there = false;

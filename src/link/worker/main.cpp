@@ -17,8 +17,8 @@
 #include <thread>
 
 #include "base/host_memory.hpp"
-#include "link/worker_malloc.hpp"
-#include "link/worker_protocol.hpp"
+#include "link/worker/malloc.hpp"
+#include "link/worker/protocol.hpp"
 #include "ptxgraft/link.hpp"
 #include "ptxgraft/version.h"
 

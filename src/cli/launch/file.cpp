@@ -1,15 +1,15 @@
 // Reads a launch file: its launches, and what they share.
 
-#include "launch_file.hpp"
+#include "cli/launch/file.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
 
-#include "launch_reader.hpp"
-#include "text_file.hpp"
-#include "verb.hpp"
+#include "cli/launch/reader.hpp"
+#include "cli/text_file.hpp"
+#include "cli/verb.hpp"
 
 namespace ptxgraft::cli {
 

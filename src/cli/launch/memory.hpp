@@ -1,11 +1,11 @@
 #pragma once
-/// @file launch_memory.hpp
+/// @file memory.hpp
 /// The buffers of a launch on a device: what they begin as, the arguments that refer to them, what they hold
 /// afterwards.
 
 #include <vector>
 
-#include "launch_file.hpp"
+#include "cli/launch/file.hpp"
 
 namespace ptxgraft::cli {
 

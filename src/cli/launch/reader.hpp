@@ -1,7 +1,7 @@
 #pragma once
-/// @file launch_reader.hpp
-/// Reads a launch file: launch_file.cpp the launches, launch_buffers.cpp the buffers and what is expected of
-/// them, launch_layout.cpp arguments and structs, launch_tensor_map.cpp tensor maps. Buffers come first, for
+/// @file reader.hpp
+/// Reads a launch file: file.cpp the launches, buffers.cpp the buffers and what is expected of
+/// them, layout.cpp arguments and structs, tensor_map.cpp tensor maps. Buffers come first, for
 /// arguments and other buffers refer to them by name; a tensor map is read last, since it takes from its
 /// buffer what it does not say.
 
@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "launch_file.hpp"
-#include "launch_values.hpp"
+#include "cli/launch/file.hpp"
+#include "cli/launch/values.hpp"
 
 namespace ptxgraft::cli {
 
@@ -37,7 +37,7 @@ class LaunchReader {
     [[nodiscard]] Expected<LaunchPlan> read(const JsonValue& root);
 
   private:
-    // launch_file.cpp
+    // file.cpp
     Expected<void> read_launches(const JsonValue& root);
     Expected<PlannedLaunch> launch(const JsonValue& value);
     Expected<void> read_shape(const JsonValue& value, PlannedLaunch& launch);
@@ -47,7 +47,7 @@ class LaunchReader {
     [[nodiscard]] std::string resolved(const std::string& path) const;
     [[nodiscard]] Expected<std::size_t> buffer_named(const JsonValue& name) const;
 
-    // launch_buffers.cpp
+    // buffers.cpp
     Expected<void> read_buffers(const JsonValue& root);
     Expected<PlannedBuffer> buffer(const JsonValue& value);
     Expected<void> fill(const JsonValue& value, const ElementType* type, PlannedBuffer& buffer);
@@ -61,13 +61,13 @@ class LaunchReader {
     Expected<PlannedOutput> output(const JsonValue& value, std::size_t buffer);
     Expected<void> check_output_file(const JsonValue& name);
 
-    // launch_expect.cpp
+    // expect.cpp
     Expected<Expectation> expectation(const JsonValue& value, const PlannedBuffer& buffer);
     Expected<Expectation> wanted(const JsonValue& value, const PlannedBuffer& buffer, bool is_exact);
     Expected<Tolerance> tolerance(const JsonValue& value, const Expectation& expected);
     Expected<Array> array_of(const JsonValue& file, const std::vector<std::uint64_t>& shape);
 
-    // launch_layout.cpp
+    // layout.cpp
     Expected<PlannedArgument> argument(const JsonValue& value);
     Expected<Layout> value(const JsonValue& object, std::string_view what,
                            std::span<const std::string_view> also);
@@ -78,7 +78,7 @@ class LaunchReader {
     Expected<void> field(const JsonValue& value, Layout& structure);
     Expected<Layout> array(const JsonValue& object, const JsonValue& elements);
 
-    // launch_tensor_map.cpp
+    // tensor_map.cpp
     Expected<TensorMapOptions> tensor_map(const JsonValue& map, const PlannedPlace& place) const;
 
     std::filesystem::path folder_;

@@ -6,7 +6,7 @@
 #include <limits>
 #include <tuple>
 
-#include "launch_reader.hpp"
+#include "cli/launch/reader.hpp"
 
 namespace ptxgraft::cli {
 namespace {

@@ -1,6 +1,6 @@
 // Makes the buffers of a launch file on a device, and reads them back.
 
-#include "launch_memory.hpp"
+#include "cli/launch/memory.hpp"
 
 #include <fmt/format.h>
 
@@ -8,8 +8,8 @@
 #include <cstring>
 #include <span>
 
-#include "text_file.hpp"
-#include "verb.hpp"
+#include "cli/text_file.hpp"
+#include "cli/verb.hpp"
 
 namespace ptxgraft::cli {
 namespace {

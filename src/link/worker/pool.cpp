@@ -10,7 +10,7 @@
 
 #include "base/try.hpp"
 #include "link/assembler.hpp"
-#include "link/worker_process.hpp"
+#include "link/worker/process.hpp"
 #include "ptxgraft/worker.hpp"
 
 namespace ptxgraft {

@@ -5,7 +5,7 @@
 
 #include <limits>
 
-#include "launch_reader.hpp"
+#include "cli/launch/reader.hpp"
 
 namespace ptxgraft::cli {
 namespace {

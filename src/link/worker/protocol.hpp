@@ -42,7 +42,7 @@ struct Request {
     AssembleOptions options;
 };
 
-/// Whole messages, with their headers. An error's source stays behind; no assembler sets one.
+/// Whole messages, with their headers.
 [[nodiscard]] std::string encode(const Expected<Hello>& hello);
 [[nodiscard]] std::string encode(std::string_view ptx, const AssembleOptions& options);
 [[nodiscard]] std::string encode_begun();

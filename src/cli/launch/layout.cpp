@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "launch_reader.hpp"
+#include "cli/launch/reader.hpp"
 
 namespace ptxgraft::cli {
 namespace {

@@ -1,6 +1,6 @@
 // Starts a worker, talks to it as long as its module may take, and finds out how it died.
 
-#include "link/worker_process.hpp"
+#include "link/worker/process.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "link/worker_process.hpp"
+#include "link/worker/process.hpp"
 
 namespace ptxgraft::link::worker {
 namespace {
