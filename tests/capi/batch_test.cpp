@@ -195,6 +195,37 @@ TEST_F(CApiBatch, ACallbackStopsTheRest) {
     EXPECT_EQ(take(0), PTXGRAFT_STATUS_work_stopped);
 }
 
+TEST_F(CApiBatch, ACallbackMayCallTheLibrary) {
+    for (int i = 0; i < 6; ++i) add(adding(i));
+    struct Nested {
+        CApiBatch* test;
+        std::vector<std::vector<std::byte>> images = std::vector<std::vector<std::byte>>(6);
+    } nested{this};
+    CCache cache;
+    ASSERT_EQ(ptxgraft_cache_open(&cache, nullptr), PTXGRAFT_STATUS_ok);
+    options.cache = cache;
+    options.route = PTXGRAFT_ROUTE_link;
+    many.threads = 3;
+    many.payload = &nested;
+    many.on_result = [](std::size_t candidate, ptxgraft_status, const ptxgraft_machine_code* code,
+                        const ptxgraft_kernel*, void* payload) {
+        auto& [test, images] = *static_cast<Nested*>(payload);
+        ptxgraft_graft_options same = test->options;
+        same.grafts = test->candidates[candidate].grafts;
+        same.graft_count = 1;
+        CCode made;
+        EXPECT_OK(ptxgraft_machine_code_create(&made, test->skeleton, &same));
+        EXPECT_EQ(info_of(made).from, PTXGRAFT_CACHE_LEVEL_memory);
+        images[candidate] = image_of(made);
+        EXPECT_EQ(image_of(code), images[candidate]);
+    };
+    ASSERT_EQ(create(), PTXGRAFT_STATUS_ok) << ptxgraft_error_get_message();
+    for (std::size_t i = 0; i < 6; ++i) {
+        ASSERT_EQ(take(i), PTXGRAFT_STATUS_ok);
+        EXPECT_EQ(image_of(code), nested.images[i]);
+    }
+}
+
 // No callback of C throws, but one of C++ may: nothing leaves the library.
 TEST_F(CApiBatch, WhatACallbackThrowsIsAStatus) {
     for (int i = 0; i < 4; ++i) add(adding(i));

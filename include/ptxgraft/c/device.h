@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/** Where kernels run. */
+/** Where kernels run. Threads: any number use one at once; on an emulator launches and copies take turns. */
 typedef struct ptxgraft_device ptxgraft_device;
 
 /** `none` is the kind of a null device. */
@@ -126,7 +126,8 @@ PTXGRAFT_C_API ptxgraft_status ptxgraft_device_synchronize(const ptxgraft_device
     writes to standard output itself. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_device_take_output(char* text, size_t* size, ptxgraft_device* device);
 
-/** What launches on an emulator did, and what its checks found where they keep going. */
+/** What launches on an emulator did, and what its checks found where they keep going. It never changes.
+    Threads: any number read one at once. */
 typedef struct ptxgraft_report ptxgraft_report;
 
 /** Sums of all launches of a report. */
@@ -186,7 +187,8 @@ PTXGRAFT_C_API size_t ptxgraft_report_get_finding_count(const ptxgraft_report* r
 PTXGRAFT_C_API ptxgraft_status ptxgraft_report_get_finding(ptxgraft_finding_info* info,
                                                            const ptxgraft_report* report, size_t finding);
 
-/** Device memory. */
+/** Device memory. Threads: any number use one at once; what they write at the same time to the same place is
+    not specified. */
 typedef struct ptxgraft_buffer ptxgraft_buffer;
 
 /** Allocates; what the memory holds is not specified. */
@@ -206,14 +208,14 @@ PTXGRAFT_C_API size_t ptxgraft_buffer_get_size(const ptxgraft_buffer* buffer);
 /** The device address, for pointers within structs that are given to a kernel. */
 PTXGRAFT_C_API uint64_t ptxgraft_buffer_get_address(const ptxgraft_buffer* buffer);
 
-/** An order of launches on a device. */
+/** An order of launches on a device. Threads: any number launch on one at once. */
 typedef struct ptxgraft_stream ptxgraft_stream;
 PTXGRAFT_C_API ptxgraft_status ptxgraft_stream_create(ptxgraft_stream** stream,
                                                       const ptxgraft_device* device);
 PTXGRAFT_C_API void ptxgraft_stream_destroy(ptxgraft_stream* stream);
 PTXGRAFT_C_API ptxgraft_status ptxgraft_stream_synchronize(const ptxgraft_stream* stream);
 
-/** A point in a stream's time. */
+/** A point in a stream's time. Threads: one at a time uses an event. */
 typedef struct ptxgraft_event ptxgraft_event;
 PTXGRAFT_C_API ptxgraft_status ptxgraft_event_create(ptxgraft_event** event, const ptxgraft_device* device);
 PTXGRAFT_C_API void ptxgraft_event_destroy(ptxgraft_event* event);

@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-/** Annotated PTX with its sites. */
+/** Annotated PTX with its sites. Threads: any number read, render and graft one at once. */
 typedef struct ptxgraft_skeleton ptxgraft_skeleton;
 
 /** How CUDA source becomes PTX. `#include <ptxgraft/site.cuh>` always works. All strings end with a zero. */
@@ -150,7 +150,7 @@ PTXGRAFT_C_API ptxgraft_status ptxgraft_site_get_copy(ptxgraft_copy_info* info,
 /* -------------------------------------------------------------------------------------------------- stubs */
 
 /** A checked instruction sequence. It fits the site that it was made for, and every site with the same
-    operands. */
+    operands. It never changes. Threads: any number use one at once. */
 typedef struct ptxgraft_stub ptxgraft_stub;
 
 /** Compiles a stack program (stack.hpp describes the language), such as `acc bias add.f32 0.0 max.f32 ->
