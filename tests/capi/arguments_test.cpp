@@ -416,6 +416,7 @@ TEST_F(CApiArguments, NullsInListsAreNamed) {
     EXPECT_INVALID(ptxgraft_kernel_launch(kernel, nullptr, nullptr, 2), "arguments is null, but count is 2");
     EXPECT_INVALID(ptxgraft_kernel_launch(kernel, nullptr, arguments, 2),
                    "arguments[1] has neither buffer nor data");
+    EXPECT_EQ(ptxgraft_error_get_index(), 1u);
     EXPECT_INVALID(ptxgraft_kernel_launch(kernel, nullptr, arguments + 2, 1),
                    "arguments[0] has both buffer and data");
 
@@ -435,12 +436,21 @@ TEST_F(CApiArguments, NullsInListsAreNamed) {
 struct AtTheEnd {
     std::string name;
     std::string *before, *message;
-    std::uint32_t* column;
+    std::uint32_t *column, *index;
     ~AtTheEnd() {
         *before = ptxgraft_error_get_message();
         ptxgraft_stub* stub = nullptr;
         (void)ptxgraft_stub_create_for_signature(&stub, "mod b32 x", "x y", 3);
         *column = ptxgraft_error_get_column();
+        EXPECT_STREQ(ptxgraft_error_get_source(), "");
+        EXPECT_STREQ(ptxgraft_error_get_source_name(), "");
+        const char* const defines[] = {"A", nullptr};
+        ptxgraft_cuda_options options = PTXGRAFT_CUDA_OPTIONS_INIT;
+        options.defines = defines;
+        options.define_count = 2;
+        ptxgraft_skeleton* skeleton = nullptr;
+        (void)ptxgraft_skeleton_create_from_cuda(&skeleton, "", 0, &options);
+        *index = ptxgraft_error_get_index();
         ptxgraft_device* device = nullptr;
         (void)ptxgraft_device_open(&device, name.c_str());
         *message = ptxgraft_error_get_message();
@@ -453,14 +463,15 @@ TEST(CApiThreads, MayFailWhileTheyEnd) {
     for (int i = 0; i < 500; ++i) umlauts += "\xC3\xA4";
     for (const std::string& name : {umlauts, "y" + umlauts}) {
         std::string before, message;
-        std::uint32_t column = 0;
+        std::uint32_t column = 0, index = 0;
         std::thread([&] {
-            static thread_local AtTheEnd end{name, &before, &message, &column};
+            static thread_local AtTheEnd end{name, &before, &message, &column, &index};
             (void)&end;
             EXPECT_NE(ptxgraft_device_open(nullptr, nullptr), PTXGRAFT_STATUS_ok);
         }).join();
         EXPECT_EQ(before, "error: invalid argument: device is null\n");
         EXPECT_EQ(column, 3u);
+        EXPECT_EQ(index, 1u);
         EXPECT_THAT(message, testing::StartsWith("error: "));
         EXPECT_THAT(message.size(), testing::AnyOf(254u, 255u)) << message;
         EXPECT_EQ(message.back(), '\xA4') << message;

@@ -152,6 +152,9 @@ TEST(CApiStop, EndsWhatAWorkerAssembles) {
     other.join();
     EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(15));  // it takes 25 s
     EXPECT_EQ(ptxgraft_machine_code_create(&code, skeleton, &options), PTXGRAFT_STATUS_assembler_ended);
+    options.assembler = nullptr;  // nor does what assembles in process begin
+    const CSkeleton small = c_skeleton(two_copies);
+    EXPECT_EQ(ptxgraft_machine_code_create(&code, small, &options), PTXGRAFT_STATUS_assembler_ended);
     EXPECT_EQ(code, nullptr);
 }
 
