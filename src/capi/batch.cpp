@@ -26,7 +26,7 @@ Expected<Candidates> read_candidates(const ptxgraft_batch_options& given) {
     return result;
 }
 
-// What is wrong with one candidate is its own error.
+// What the candidates have in common, which is all but their grafts.
 Expected<capi::GraftRequest> read_request(const ptxgraft_graft_options* options) {
     auto request = TRY(capi::GraftRequest::read(options));
     if (request.grafts.empty()) return request;
