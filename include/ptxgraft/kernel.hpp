@@ -102,7 +102,8 @@ class PTXGRAFT_API Kernel {
     [[nodiscard]] std::string_view entry() const;
     /// With the stubs in. Where stubs are linked this is the text of the `call` route.
     [[nodiscard]] const std::string& ptx() const;
-    [[nodiscard]] const Cubin* cubin() const;  ///< null on the emulator
+    [[nodiscard]] const MachineCode& machine_code() const;  ///< on the emulator without a cubin
+    [[nodiscard]] const Cubin* cubin() const;               ///< null on the emulator
     [[nodiscard]] const GraftTimes& times() const;
     [[nodiscard]] const std::vector<RouteChoice>& routes() const;  ///< one for each stub, in their order
     [[nodiscard]] const Function& function() const;

@@ -9,8 +9,6 @@
 #include <cstring>
 #include <exception>
 
-#include "ptxgraft/link.hpp"
-
 namespace ptxgraft::capi {
 namespace {
 
@@ -22,6 +20,7 @@ struct LastError {
     bool thread_ends = false;     ///< `whole` is destroyed
     Described* whole = nullptr;   ///< of WholeError
     Position place{0, 0};         ///< of one that was cut
+    std::uint32_t index = 0;      ///< of one that was cut
     std::array<char, 256> cut{};  ///< what is kept of a message when the thread ends
 };
 constinit thread_local LastError last_error;
@@ -45,6 +44,7 @@ struct WholeError {
         error.message.copy(last_error.cut.data(), size);
         last_error.cut[size] = '\0';
         last_error.place = error.place;
+        last_error.index = error.index;
         last_error.state = LastError::State::cut;
     }
 };
@@ -64,6 +64,11 @@ Position last_place() {
     }
 }
 
+// The text that the last error is in; null when there is none.
+const SourceText* last_source() {
+    return last_error.state == LastError::State::whole ? last_error.whole->source.get() : nullptr;
+}
+
 ptxgraft_status report_out_of_memory() noexcept {
     last_error.state = LastError::State::out_of_memory;
     return PTXGRAFT_STATUS_out_of_memory;
@@ -72,8 +77,10 @@ ptxgraft_status report_out_of_memory() noexcept {
 }  // namespace
 
 Described describe_error(const Error& error) {
-    Described described{describe(error), {0, 0}};
-    if (error.span.known() && error.source) described.place = position(error.source->text, error.span.begin);
+    Described described{describe(error), {0, 0}, error.index, nullptr};
+    if (!error.span.known() || !error.source) return described;
+    described.place = position(error.source->text, error.span.begin);
+    described.source = error.source;
     return described;
 }
 
@@ -120,6 +127,12 @@ Expected<void> give_text(char* buffer, std::size_t* size, std::string_view text)
     return done;
 }
 
+Expected<void> give_image(void* buffer, std::size_t* size, const Cubin* cubin) {
+    if (cubin == nullptr)
+        return fail(Errc::machine_code_missing, std::string("the emulator runs the PTX itself"));
+    return give_bytes(buffer, size, cubin->image.data(), cubin->image.size());
+}
+
 Expected<void> check_enumerators(std::initializer_list<Enumerator> all) {
     for (const Enumerator& one : all)
         if (one.value < 0 || one.value > one.last)
@@ -129,15 +142,28 @@ Expected<void> check_enumerators(std::initializer_list<Enumerator> all) {
 }
 
 Expected<void> check_list(const void* list, std::size_t count, const char* field, const char* count_field) {
+    if (count > UINT32_MAX)
+        return fail(Errc::argument_invalid, fmt::format("{} is {}; no list is as long", count_field, count));
     if (list || count == 0) return {};
     return fail(Errc::argument_invalid, fmt::format("{} is null, but {} is {}", field, count_field, count));
+}
+
+tl::unexpected<Error> fail_at(std::size_t index, std::string detail) {
+    auto error = fail(Errc::argument_invalid, std::move(detail));
+    error.value().index = static_cast<std::uint32_t>(index);
+    return error;
+}
+
+Expected<std::string_view> text_at(const char* text, std::size_t size) {
+    if (size >= Span::none) return fail(Errc::text_too_large);
+    return std::string_view(text, size);
 }
 
 Expected<void> copy_strings(std::vector<std::string>& to, const char* const* list, std::size_t count,
                             const char* field, const char* count_field) {
     if (auto valid = check_list(list, count, field, count_field); !valid) return valid;
     for (std::size_t i = 0; i < count; ++i) {
-        if (!list[i]) return fail(Errc::argument_invalid, fmt::format("{}[{}] is null", field, i));
+        if (!list[i]) return fail_at(i, fmt::format("{}[{}] is null", field, i));
         to.emplace_back(list[i]);
     }
     return {};
@@ -170,6 +196,25 @@ const char* ptxgraft_error_get_message(void) {
 
 uint32_t ptxgraft_error_get_line(void) { return ptxgraft::capi::last_place().line; }
 uint32_t ptxgraft_error_get_column(void) { return ptxgraft::capi::last_place().column; }
+
+const char* ptxgraft_error_get_source(void) {
+    const auto* const source = ptxgraft::capi::last_source();
+    return source != nullptr ? source->text.c_str() : "";
+}
+
+const char* ptxgraft_error_get_source_name(void) {
+    const auto* const source = ptxgraft::capi::last_source();
+    return source != nullptr ? source->name.c_str() : "";
+}
+
+uint32_t ptxgraft_error_get_index(void) {
+    using namespace ptxgraft::capi;
+    switch (last_error.state) {
+        case LastError::State::whole: return last_error.whole->index;
+        case LastError::State::cut: return last_error.index;
+        default: return 0;
+    }
+}
 
 const char* ptxgraft_status_get_name(ptxgraft_status status) {
     switch (static_cast<int>(status)) {

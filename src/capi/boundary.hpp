@@ -4,7 +4,9 @@
 /// thrown.
 
 #include <cstddef>
+#include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <new>
 #include <string>
 #include <string_view>
@@ -13,6 +15,7 @@
 
 #include "capi/structs.hpp"
 #include "ptxgraft/error.hpp"
+#include "ptxgraft/link.hpp"
 #include "ptxgraft/ptxgraft.h"
 
 namespace ptxgraft::capi {
@@ -21,6 +24,8 @@ namespace ptxgraft::capi {
 struct Described {
     std::string message;
     Position place{0, 0};
+    std::uint32_t index = 0;
+    std::shared_ptr<const SourceText> source = {};  ///< null when the error has no place
 };
 [[nodiscard]] Described describe_error(const Error& error);
 
@@ -65,6 +70,9 @@ template <class Object, class Inner> [[nodiscard]] Expected<void> give(Object** 
 [[nodiscard]] Expected<void> give_bytes(void* buffer, std::size_t* size, const void* bytes,
                                         std::size_t count);
 
+/// The machine code of a cubin; Errc::machine_code_missing when it is null.
+[[nodiscard]] Expected<void> give_image(void* buffer, std::size_t* size, const Cubin* cubin);
+
 /// A field that holds an enumerator, from 0 to `last`.
 struct Enumerator {
     const char* field;
@@ -76,9 +84,14 @@ struct Enumerator {
 /// Errc::argument_invalid when `index` is not below `count`; `what` is the noun of the message.
 [[nodiscard]] Expected<void> check_index(std::size_t index, std::size_t count, const char* what);
 
-/// Errc::argument_invalid when a list that should have `count` elements is null; `count_field` says so many.
+/// Errc::argument_invalid when a list that should have `count` elements is null, or no list has as many;
+/// `count_field` says so many.
 [[nodiscard]] Expected<void> check_list(const void* list, std::size_t count, const char* field,
                                         const char* count_field);
+/// An error about an element of a list, which it has as its index.
+[[nodiscard]] tl::unexpected<Error> fail_at(std::size_t index, std::string detail);
+/// A text that the caller gave. Errc::text_too_large, before it is read.
+[[nodiscard]] Expected<std::string_view> text_at(const char* text, std::size_t size);
 /// Copies a list of zero-terminated strings, none of them null.
 [[nodiscard]] Expected<void> copy_strings(std::vector<std::string>& to, const char* const* list,
                                           std::size_t count, const char* field, const char* count_field);

@@ -53,6 +53,49 @@ Expected<EmulatorOptions> emulator_options(const ptxgraft_device_options& given)
     return options;
 }
 
+ptxgraft_device_kind kind_of(DeviceKind kind) {
+    return kind == DeviceKind::cuda ? PTXGRAFT_DEVICE_cuda : PTXGRAFT_DEVICE_emulator;
+}
+
+// They are asked for once: their strings are the device's.
+Expected<const DeviceProperties*> properties_of(const ptxgraft_device& device) {
+    const std::scoped_lock lock(device.properties_mutex);
+    if (!device.properties) device.properties = TRY(device.device.properties());
+    return &*device.properties;
+}
+
+ptxgraft_device_properties properties_info(const DeviceProperties& p) {
+    ptxgraft_device_properties info = PTXGRAFT_DEVICE_PROPERTIES_INIT;
+    info.kind = kind_of(p.kind);
+    info.name = p.name.c_str();
+    info.uuid = p.uuid.c_str();
+    info.target = p.target.c_str();
+    info.driver_version = p.driver_version.c_str();
+    info.memory_size = p.memory_bytes;
+    info.l2_size = p.l2_bytes;
+    info.persisting_l2_size = p.persisting_l2_bytes;
+    info.bandwidth = p.peak_bytes_per_second();
+    info.compute_major = p.compute_major;
+    info.compute_minor = p.compute_minor;
+    info.multiprocessors = p.multiprocessors;
+    info.clock_khz = p.clock_khz;
+    info.memory_clock_khz = p.memory_clock_khz;
+    info.memory_bus_bits = p.memory_bus_bits;
+    info.warp_size = p.warp_size;
+    info.threads_per_block = p.threads_per_block;
+    info.threads_per_multiprocessor = p.threads_per_multiprocessor;
+    info.blocks_per_multiprocessor = p.blocks_per_multiprocessor;
+    info.registers_per_block = p.registers_per_block;
+    info.registers_per_multiprocessor = p.registers_per_multiprocessor;
+    info.shared_size_per_block = p.shared_bytes_per_block;
+    info.shared_size_per_block_optin = p.shared_bytes_per_block_optin;
+    info.shared_size_per_multiprocessor = p.shared_bytes_per_multiprocessor;
+    info.reserved_shared_size_per_block = p.reserved_shared_bytes_per_block;
+    info.blocks_per_cluster = p.blocks_per_cluster;
+    info.cooperative = p.cooperative;
+    return info;
+}
+
 }  // namespace
 
 extern "C" {
@@ -83,9 +126,8 @@ uint32_t ptxgraft_device_get_cuda_count(void) {
 }
 
 ptxgraft_device_kind ptxgraft_device_get_kind(const ptxgraft_device* device) {
-    return get(device, "device", PTXGRAFT_DEVICE_none, [](const ptxgraft_device& d) {
-        return d.device.kind() == DeviceKind::cuda ? PTXGRAFT_DEVICE_cuda : PTXGRAFT_DEVICE_emulator;
-    });
+    return get(device, "device", PTXGRAFT_DEVICE_none,
+               [](const ptxgraft_device& d) { return kind_of(d.device.kind()); });
 }
 
 const char* ptxgraft_device_get_name(const ptxgraft_device* device) {
@@ -94,6 +136,22 @@ const char* ptxgraft_device_get_name(const ptxgraft_device* device) {
 
 const char* ptxgraft_device_get_target(const ptxgraft_device* device) {
     return get(device, "device", "", [](const ptxgraft_device& d) { return d.target.c_str(); });
+}
+
+ptxgraft_status ptxgraft_device_get_properties(ptxgraft_device_properties* properties,
+                                               const ptxgraft_device* device) {
+    return call({{properties, "properties"}, {device, "device"}}, [&]() -> Expected<void> {
+        const auto known = TRY(properties_of(*device));
+        return capi::give_info(properties, properties_info(*known));
+    });
+}
+
+ptxgraft_status ptxgraft_device_get_health(const ptxgraft_device* device) {
+    return call({{device, "device"}}, [&]() -> Expected<void> {
+        DeviceHealth health = device->device.health();
+        if (health.lost) return tl::unexpected(std::move(*health.lost));
+        return {};
+    });
 }
 
 ptxgraft_status ptxgraft_device_synchronize(const ptxgraft_device* device) {

@@ -1,4 +1,4 @@
-// Stubs, grafts and launches in C.
+// Texts of grafts, kernels and launches in C.
 
 #include "ptxgraft/kernel.hpp"
 #include "base/try.hpp"
@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "capi/boundary.hpp"
+#include "capi/graft_options.hpp"
 #include "capi/objects.hpp"
 
 using namespace ptxgraft;
@@ -14,38 +15,6 @@ using capi::get;
 
 namespace {
 
-template <class Make>
-Expected<void> give_stub(ptxgraft_stub** stub, const ptxgraft_skeleton* skeleton, const char* site,
-                         Make&& make) {
-    const auto found = TRY(skeleton->skeleton.find_site(site));
-    return capi::give(stub, make(*found));
-}
-
-Expected<std::vector<Graft>> grafts_of(const ptxgraft_graft* grafts, std::size_t count,
-                                       const char* count_name) {
-    if (auto valid = capi::check_list(grafts, count, "grafts", count_name); !valid)
-        return tl::unexpected(std::move(valid.error()));
-    std::vector<Graft> result;
-    for (std::size_t i = 0; i < count; ++i) {
-        const auto& [site, stub] = grafts[i];
-        if (!site || !stub)
-            return fail(Errc::argument_invalid,
-                        fmt::format("grafts[{}].{} is null", i, site ? "stub" : "site"));
-        result.push_back({site, stub->stub});
-    }
-    return result;
-}
-
-GraftOptions graft_options(const ptxgraft_graft_options& given) {
-    GraftOptions options;
-    if (given.entry) options.entry = given.entry;
-    options.assemble.optimisation = static_cast<int>(given.optimisation);
-    options.assemble.max_registers = given.max_registers;
-    options.assemble.allow_performance_loss = given.allow_performance_loss != 0;
-    options.assemble.line_info = given.line_info != 0;
-    return options;
-}
-
 Expected<std::vector<Argument>> arguments_of(const ptxgraft_argument* arguments, std::size_t count) {
     if (auto valid = capi::check_list(arguments, count, "arguments", "count"); !valid)
         return tl::unexpected(std::move(valid.error()));
@@ -53,9 +22,8 @@ Expected<std::vector<Argument>> arguments_of(const ptxgraft_argument* arguments,
     for (std::size_t i = 0; i < count; ++i) {
         const auto& [buffer, data, size] = arguments[i];
         if (!buffer == !data)
-            return fail(Errc::argument_invalid,
-                        fmt::format("arguments[{}] has {}; it is one of them", i,
-                                    data ? "both buffer and data" : "neither buffer nor data"));
+            return capi::fail_at(i, fmt::format("arguments[{}] has {}; it is one of them", i,
+                                                data ? "both buffer and data" : "neither buffer nor data"));
         result.push_back(buffer ? Argument(buffer->buffer)
                                 : Argument::raw({static_cast<const std::byte*>(data), size}));
     }
@@ -77,73 +45,36 @@ LaunchConfig launch_config(const ptxgraft_launch_options& given) {
     return config;
 }
 
-Expected<const Cubin*> cubin_of(const ptxgraft_kernel& kernel) {
-    if (const Cubin* cubin = kernel.kernel.cubin()) return cubin;
-    return fail(Errc::machine_code_missing, std::string("the emulator runs the PTX itself"));
-}
-
 }  // namespace
 
 extern "C" {
 
-ptxgraft_status ptxgraft_stub_create_from_program(ptxgraft_stub** stub, const ptxgraft_skeleton* skeleton,
-                                                  const char* site, const char* program, size_t size) {
-    return call({{stub, "stub"}, {skeleton, "skeleton"}, {site, "site"}, {program, "program"}}, [&] {
-        const std::string_view text(program, size);
-        return give_stub(stub, skeleton, site, [&](const Site& s) {
-            return capi::with_source(stack::compile(text, s), text, "program");
-        });
-    });
-}
-
-ptxgraft_status ptxgraft_stub_create_from_ptx(ptxgraft_stub** stub, const ptxgraft_skeleton* skeleton,
-                                              const char* site, const char* ptx, size_t size) {
-    return call({{stub, "stub"}, {skeleton, "skeleton"}, {site, "site"}, {ptx, "ptx"}}, [&] {
-        const std::string_view text(ptx, size);
-        return give_stub(stub, skeleton, site, [&](const Site& s) {
-            return capi::with_source(Stub::from_ptx(text, s), text, "ptx");
-        });
-    });
-}
-
-ptxgraft_status ptxgraft_stub_create_for_signature(ptxgraft_stub** stub, const char* signature,
-                                                   const char* program, size_t size) {
-    return call({{stub, "stub"}, {signature, "signature"}, {program, "program"}}, [&]() -> Expected<void> {
-        const auto operands = TRY(capi::with_source(Signature::parse(signature), signature, "signature"));
-        const std::string_view text(program, size);
-        return capi::give(stub, capi::with_source(stack::compile(text, operands), text, "program"));
-    });
-}
-
-void ptxgraft_stub_destroy(ptxgraft_stub* stub) { delete stub; }
-
-ptxgraft_status ptxgraft_stub_get_ptx(char* text, size_t* size, const ptxgraft_stub* stub) {
-    return call({{size, "size"}, {stub, "stub"}},
-                [&] { return capi::give_text(text, size, stub->stub.ptx()); });
-}
-
-uint32_t ptxgraft_stub_get_instruction_count(const ptxgraft_stub* stub) {
-    return get(stub, "stub", uint32_t{0}, [](const ptxgraft_stub& s) { return s.stub.instruction_count(); });
-}
-
 ptxgraft_status ptxgraft_skeleton_render(char* text, size_t* size, const ptxgraft_skeleton* skeleton,
                                          const ptxgraft_graft* grafts, size_t count) {
     return call({{size, "size"}, {skeleton, "skeleton"}}, [&]() -> Expected<void> {
-        const auto list = TRY(grafts_of(grafts, count, "count"));
+        const auto list = TRY(capi::read_grafts(grafts, count, "count"));
         const auto ptx = TRY(skeleton->skeleton.render(list));
         return capi::give_text(text, size, ptx);
+    });
+}
+
+ptxgraft_status ptxgraft_skeleton_render_with_options(char* text, size_t* size,
+                                                      const ptxgraft_skeleton* skeleton,
+                                                      const ptxgraft_graft_options* options) {
+    return call({{size, "size"}, {skeleton, "skeleton"}}, [&]() -> Expected<void> {
+        const auto request = TRY(capi::GraftRequest::read(options));
+        const auto rendered = TRY(skeleton->skeleton.render_by(request.grafts, request.options().routes));
+        return capi::give_text(text, size, rendered.ptx);
     });
 }
 
 ptxgraft_status ptxgraft_kernel_create(ptxgraft_kernel** kernel, const ptxgraft_skeleton* skeleton,
                                        const ptxgraft_device* device, const ptxgraft_graft_options* options) {
     return call({{kernel, "kernel"}, {skeleton, "skeleton"}, {device, "device"}}, [&]() -> Expected<void> {
-        const auto given = TRY(capi::options_of(options));
-        if (given.optimisation > 3)
-            return fail(Errc::argument_invalid,
-                        fmt::format("optimisation is {}; it is 0 to 3", given.optimisation));
-        const auto grafts = TRY(grafts_of(given.grafts, given.graft_count, "graft_count"));
-        return capi::give(kernel, skeleton->skeleton.graft(grafts, device->device, graft_options(given)));
+        const auto request = TRY(capi::GraftRequest::read(options));
+        TRY(capi::check_loadable(request.options()));
+        return capi::give(kernel,
+                          skeleton->skeleton.graft(request.grafts, device->device, request.options()));
     });
 }
 
@@ -155,10 +86,8 @@ ptxgraft_status ptxgraft_kernel_get_ptx(char* text, size_t* size, const ptxgraft
 }
 
 ptxgraft_status ptxgraft_kernel_get_cubin(void* bytes, size_t* size, const ptxgraft_kernel* kernel) {
-    return call({{size, "size"}, {kernel, "kernel"}}, [&]() -> Expected<void> {
-        const auto cubin = TRY(cubin_of(*kernel));
-        return capi::give_bytes(bytes, size, cubin->image.data(), cubin->image.size());
-    });
+    return call({{size, "size"}, {kernel, "kernel"}},
+                [&] { return capi::give_image(bytes, size, kernel->kernel.cubin()); });
 }
 
 const char* ptxgraft_kernel_get_assembler(const ptxgraft_kernel* kernel) {
@@ -180,7 +109,17 @@ ptxgraft_status ptxgraft_buffer_create_from_variable(ptxgraft_buffer** buffer, c
 ptxgraft_status ptxgraft_kernel_get_times(ptxgraft_kernel_times* times, const ptxgraft_kernel* kernel) {
     return call({{times, "times"}, {kernel, "kernel"}}, [&] {
         const GraftTimes& t = kernel->kernel.times();
-        return capi::give_info(times, {sizeof(*times), t.render, t.assemble, t.load});
+        return capi::give_info(times, {sizeof(*times), t.render, t.assemble, t.load, t.link});
+    });
+}
+
+ptxgraft_status ptxgraft_kernel_get_attributes(ptxgraft_kernel_attributes* attributes,
+                                               const ptxgraft_kernel* kernel) {
+    return call({{attributes, "attributes"}, {kernel, "kernel"}}, [&]() -> Expected<void> {
+        const FunctionAttributes a = TRY(kernel->kernel.function().attributes());
+        return capi::give_info(attributes, {sizeof(*attributes), a.registers, a.local_bytes,
+                                            a.static_shared_bytes, a.most_dynamic_shared_bytes, a.const_bytes,
+                                            a.threads_per_block, a.binary_version, a.ptx_version});
     });
 }
 

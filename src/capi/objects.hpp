@@ -2,12 +2,17 @@
 /// @file objects.hpp
 /// What the opaque types of ptxgraft.h hold.
 
+#include <memory>
 #include <mutex>
+#include <optional>
+#include <stop_token>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "capi/boundary.hpp"
+#include "ptxgraft/cache.hpp"
 #include "ptxgraft/kernel.hpp"
 #include "ptxgraft/ptxgraft.h"
 
@@ -18,6 +23,8 @@ struct ptxgraft_device {
     std::string name, target;
     std::mutex output_mutex;
     std::string output;  ///< printed by kernels, not yet fetched
+    mutable std::mutex properties_mutex;
+    mutable std::optional<ptxgraft::DeviceProperties> properties;  ///< since they were asked for
 };
 
 /// A report whose findings are put into words.
@@ -52,6 +59,35 @@ struct ptxgraft_skeleton {
 
 struct ptxgraft_stub {
     ptxgraft::Stub stub;
+};
+
+struct ptxgraft_assembler {
+    explicit ptxgraft_assembler(std::shared_ptr<const ptxgraft::Assembler> found)
+        : assembler(std::move(found)), name(assembler->name()), version(assembler->version()) {}
+    std::shared_ptr<const ptxgraft::Assembler> assembler;
+    std::string name, version;
+};
+
+struct ptxgraft_stop {
+    std::stop_source source;
+};
+
+struct ptxgraft_cache {
+    ptxgraft::Cache cache;
+};
+
+struct ptxgraft_machine_code {
+    ptxgraft::MachineCode code;  ///< without a cubin when it is of a kernel on the emulator
+};
+
+struct ptxgraft_preparation {
+    ptxgraft::Preparation preparation;
+};
+
+struct ptxgraft_batch {
+    std::variant<std::vector<ptxgraft::Expected<ptxgraft::MachineCode>>,
+                 std::vector<ptxgraft::Expected<ptxgraft::Kernel>>>
+        results;
 };
 
 struct ptxgraft_kernel {

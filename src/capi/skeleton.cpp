@@ -18,6 +18,7 @@ Expected<CudaOptions> cuda_options(const ptxgraft_cuda_options* given) {
     if (options.target) result.target = options.target;
     if (options.file_name) result.file_name = options.file_name;
     if (options.cache_dir) result.cache_dir = options.cache_dir;
+    if (options.cache) result.cache = &options.cache->cache;
     const auto& o = options;
     auto copied = capi::copy_strings(result.include_dirs, o.include_dirs, o.include_dir_count, "include_dirs",
                                      "include_dir_count");
@@ -68,7 +69,7 @@ ptxgraft_status ptxgraft_skeleton_create_from_cuda(ptxgraft_skeleton** skeleton,
                                                    size_t size, const ptxgraft_cuda_options* options) {
     return call({{skeleton, "skeleton"}, {source, "source"}}, [&]() -> Expected<void> {
         const auto cuda = TRY(cuda_options(options));
-        const std::string_view text(source, size);
+        const auto text = TRY(capi::text_at(source, size));
         return give_skeleton(skeleton,
                              capi::with_source(Skeleton::from_cuda(text, cuda), text, cuda.file_name));
     });
@@ -76,8 +77,8 @@ ptxgraft_status ptxgraft_skeleton_create_from_cuda(ptxgraft_skeleton** skeleton,
 
 ptxgraft_status ptxgraft_skeleton_create_from_ptx(ptxgraft_skeleton** skeleton, const char* ptx,
                                                   size_t size) {
-    return call({{skeleton, "skeleton"}, {ptx, "ptx"}}, [&] {
-        const std::string_view text(ptx, size);
+    return call({{skeleton, "skeleton"}, {ptx, "ptx"}}, [&]() -> Expected<void> {
+        const auto text = TRY(capi::text_at(ptx, size));
         return give_skeleton(skeleton, capi::with_source(Skeleton::from_ptx(std::string(text)), text, "ptx"));
     });
 }

@@ -55,10 +55,16 @@ template <class Struct> [[nodiscard]] Expected<Struct> options_of(const Struct* 
     return result;
 }
 
+/// Errc::argument_invalid when an info struct of the caller is none; null is one.
+template <class Struct> [[nodiscard]] Expected<void> check_info(const Struct* out) {
+    using Version = Versioned<Struct>;
+    if (out == nullptr) return {};
+    return check_size(out->struct_size, Version::first_size, Version::name);
+}
+
 /// Fills an info struct of the caller, but for its struct_size, as far as both know its fields.
 template <class Struct> [[nodiscard]] Expected<void> give_info(Struct* out, const Struct& info) {
-    using Version = Versioned<Struct>;
-    if (auto valid = check_size(out->struct_size, Version::first_size, Version::name); !valid) return valid;
+    if (auto valid = check_info(out); !valid) return valid;
     constexpr std::size_t begin = sizeof out->struct_size;
     std::memcpy(reinterpret_cast<std::byte*>(out) + begin, reinterpret_cast<const std::byte*>(&info) + begin,
                 std::min(out->struct_size, sizeof(Struct)) - begin);
@@ -81,9 +87,16 @@ template <class Struct> [[nodiscard]] Expected<void> give_info(Struct* out, cons
 PTXGRAFT_VERSIONED(ptxgraft_device_options, 64, excuse_count, PTXGRAFT_DEVICE_OPTIONS_INIT);
 PTXGRAFT_VERSIONED(ptxgraft_tensor_map_options, 72, fill, PTXGRAFT_TENSOR_MAP_OPTIONS_INIT);
 PTXGRAFT_VERSIONED(ptxgraft_sum_options, 40, magnitudes, PTXGRAFT_SUM_OPTIONS_INIT);
-PTXGRAFT_VERSIONED(ptxgraft_cuda_options, 80, option_count, PTXGRAFT_CUDA_OPTIONS_INIT);
-PTXGRAFT_VERSIONED(ptxgraft_graft_options, 48, line_info, PTXGRAFT_GRAFT_OPTIONS_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_cuda_options, 80, cache, PTXGRAFT_CUDA_OPTIONS_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_graft_options, 48, stop, PTXGRAFT_GRAFT_OPTIONS_INIT);
 PTXGRAFT_VERSIONED(ptxgraft_launch_options, 96, payload, PTXGRAFT_LAUNCH_OPTIONS_INIT);
+
+PTXGRAFT_VERSIONED(ptxgraft_batch_options, 56, payload, PTXGRAFT_BATCH_OPTIONS_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_cache_options, 32, disk_size, PTXGRAFT_CACHE_OPTIONS_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_worker_pool_options, 48, program, PTXGRAFT_WORKER_POOL_OPTIONS_INIT);
+
+// Nor has what was added to options padding between its fields: earlier libraries want zeros there.
+static_assert(sizeof(ptxgraft_graft_options) == 48 + 2 * sizeof(int) + 10 * sizeof(void*));
 
 // Infos, which the library fills.
 PTXGRAFT_VERSIONED(ptxgraft_report_info, 48, finding_count, PTXGRAFT_REPORT_INFO_INIT);
@@ -91,13 +104,25 @@ PTXGRAFT_VERSIONED(ptxgraft_finding_info, 56, blocks, PTXGRAFT_FINDING_INFO_INIT
 PTXGRAFT_VERSIONED(ptxgraft_site_info, 40, pure, PTXGRAFT_SITE_INFO_INIT);
 PTXGRAFT_VERSIONED(ptxgraft_operand_info, 48, register_name, PTXGRAFT_OPERAND_INFO_INIT);
 PTXGRAFT_VERSIONED(ptxgraft_copy_info, 24, line, PTXGRAFT_COPY_INFO_INIT);
-PTXGRAFT_VERSIONED(ptxgraft_kernel_times, 32, load, PTXGRAFT_KERNEL_TIMES_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_kernel_times, 32, link, PTXGRAFT_KERNEL_TIMES_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_kernel_attributes, 40, ptx_version, PTXGRAFT_KERNEL_ATTRIBUTES_INIT);
 PTXGRAFT_VERSIONED(ptxgraft_parameter_info, 32, size, PTXGRAFT_PARAMETER_INFO_INIT);
+
+PTXGRAFT_VERSIONED(ptxgraft_device_properties, 152, cooperative, PTXGRAFT_DEVICE_PROPERTIES_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_machine_code_info, 80, assembly, PTXGRAFT_MACHINE_CODE_INFO_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_function_info, 56, parameter_size, PTXGRAFT_FUNCTION_INFO_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_route_info, 32, reason, PTXGRAFT_ROUTE_INFO_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_loss_info, 24, message, PTXGRAFT_LOSS_INFO_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_preparation_info, 48, not_linkable, PTXGRAFT_PREPARATION_INFO_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_cache_counters, 88, written_size, PTXGRAFT_CACHE_COUNTERS_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_cache_size, 24, size, PTXGRAFT_CACHE_SIZE_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_cache_check, 40, abandoned, PTXGRAFT_CACHE_CHECK_INIT);
 
 #undef PTXGRAFT_VERSIONED
 
 // Final: they stand in arrays or are passed by value.
 static_assert(sizeof(ptxgraft_graft) == 16 && sizeof(ptxgraft_argument) == 24 &&
-              sizeof(ptxgraft_tensor_map) == 128);
+              sizeof(ptxgraft_tensor_map) == 128 && sizeof(ptxgraft_candidate) == 16 &&
+              sizeof(ptxgraft_site_route) == 16 && sizeof(ptxgraft_limit) == 8);
 
 }  // namespace ptxgraft::capi

@@ -19,9 +19,27 @@ int c_header(void) {
     ptxgraft_sum_options sum = PTXGRAFT_SUM_OPTIONS_INIT;
     ptxgraft_report_info report = PTXGRAFT_REPORT_INFO_INIT;
     ptxgraft_finding_info finding = PTXGRAFT_FINDING_INFO_INIT;
+    ptxgraft_batch_options batch = PTXGRAFT_BATCH_OPTIONS_INIT;
+    ptxgraft_cache_options cache = PTXGRAFT_CACHE_OPTIONS_INIT;
+    ptxgraft_worker_pool_options pool = PTXGRAFT_WORKER_POOL_OPTIONS_INIT;
+    ptxgraft_kernel_attributes attributes = PTXGRAFT_KERNEL_ATTRIBUTES_INIT;
+    ptxgraft_device_properties properties = PTXGRAFT_DEVICE_PROPERTIES_INIT;
+    ptxgraft_machine_code_info code = PTXGRAFT_MACHINE_CODE_INFO_INIT;
+    ptxgraft_function_info function = PTXGRAFT_FUNCTION_INFO_INIT;
+    ptxgraft_route_info route = PTXGRAFT_ROUTE_INFO_INIT;
+    ptxgraft_loss_info loss = PTXGRAFT_LOSS_INFO_INIT;
+    ptxgraft_preparation_info preparation = PTXGRAFT_PREPARATION_INFO_INIT;
+    ptxgraft_cache_counters counters = PTXGRAFT_CACHE_COUNTERS_INIT;
+    ptxgraft_cache_size cached = PTXGRAFT_CACHE_SIZE_INIT;
+    ptxgraft_cache_check check = PTXGRAFT_CACHE_CHECK_INIT;
+    const size_t more_sizes = batch.struct_size + cache.struct_size + pool.struct_size +
+                              attributes.struct_size + properties.struct_size + code.struct_size +
+                              function.struct_size + route.struct_size + loss.struct_size +
+                              preparation.struct_size + counters.struct_size + cached.struct_size +
+                              check.struct_size;
     const size_t sizes = map.struct_size + sum.struct_size + report.struct_size + finding.struct_size +
                          cuda.struct_size + device.struct_size + graft.struct_size + launch.struct_size +
                          site.struct_size + operand.struct_size + copy.struct_size + times.struct_size +
                          parameter.struct_size + arguments[1].size;
-    return sizes > 0 ? PTXGRAFT_STATUS_ok : PTXGRAFT_STATUS_argument_invalid;
+    return sizes + more_sizes > 0 ? PTXGRAFT_STATUS_ok : PTXGRAFT_STATUS_argument_invalid;
 }

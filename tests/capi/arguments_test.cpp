@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "capi/structs.hpp"
+#include "arguments.hpp"
 #include "ptxgraft/ptxgraft.h"
 
 // A struct as it may come to be: version 1 had `a`, version 2 also `b`, and this one `c` as well.
@@ -26,13 +26,7 @@ template <> struct ptxgraft::capi::Versioned<GrownOptions> {
 namespace {
 
 using testing::HasSubstr;
-
-#define ASSERT_OK(call) ASSERT_EQ(call, PTXGRAFT_STATUS_ok) << ptxgraft_error_get_message()
-#define EXPECT_INVALID(call, text)                                  \
-    do {                                                            \
-        EXPECT_EQ(call, PTXGRAFT_STATUS_argument_invalid);          \
-        EXPECT_THAT(ptxgraft_error_get_message(), HasSubstr(text)); \
-    } while (false)
+using namespace ptxgraft::test;
 
 constexpr std::string_view ptx = R"(.version 8.0
 .target sm_90
@@ -148,41 +142,6 @@ struct CApiArguments : testing::Test {
 // -----------------------------------------------------------------------------------------------------
 // structs
 
-// A caller of a later version: its struct is 16 bytes longer.
-template <class Struct> struct Later {
-    Struct known;
-    std::array<unsigned char, 16> more;
-};
-
-template <class Struct, class Call>
-void expect_options_of_all_versions(const Struct& good, const char* name, std::size_t first, Call&& call) {
-    SCOPED_TRACE(name);
-    EXPECT_EQ(ptxgraft::capi::Versioned<Struct>::first_size, first) << "the size in version 1 never changes";
-    Struct exact = good;
-    EXPECT_EQ(call(&exact), PTXGRAFT_STATUS_ok) << ptxgraft_error_get_message();
-    Later<Struct> later{good, {}};
-    later.known.struct_size = sizeof later;
-    static_assert(sizeof later == sizeof(Struct) + 16);
-    EXPECT_EQ(call(&later.known), PTXGRAFT_STATUS_ok) << ptxgraft_error_get_message();
-    for (const std::size_t at : {0u, 15u}) {
-        later.more = {};
-        later.more[at] = 1;
-        EXPECT_INVALID(call(&later.known), "options of a newer version");
-        EXPECT_THAT(ptxgraft_error_get_message(), HasSubstr(name));
-    }
-    Struct wrong = good;
-    for (const std::size_t size : {std::size_t{0}, std::size_t{8}, first - 1}) {
-        wrong.struct_size = size;
-        EXPECT_INVALID(call(&wrong), "struct_size is " + std::to_string(size) + "; a " + name +
-                                         " has at least " + std::to_string(first) + " bytes");
-    }
-    for (const std::size_t size : {std::size_t{5000}, SIZE_MAX}) {
-        wrong.struct_size = size;
-        EXPECT_INVALID(call(&wrong),
-                       "struct_size is " + std::to_string(size) + "; no " + name + " is as large");
-    }
-}
-
 TEST_F(CApiArguments, OptionsOfAllVersionsAreRead) {
     expect_options_of_all_versions(ptxgraft_device_options PTXGRAFT_DEVICE_OPTIONS_INIT,
                                    "ptxgraft_device_options", 64, [&](auto* o) { return open(o); });
@@ -196,34 +155,6 @@ TEST_F(CApiArguments, OptionsOfAllVersionsAreRead) {
                                    "ptxgraft_graft_options", 48, [&](auto* o) { return graft(o); });
     expect_options_of_all_versions(ptxgraft_launch_options PTXGRAFT_LAUNCH_OPTIONS_INIT,
                                    "ptxgraft_launch_options", 96, [&](auto* o) { return launch(o); });
-}
-
-template <class Struct, class Call>
-void expect_infos_of_all_versions(const Struct& init, const char* name, std::size_t first, Call&& call) {
-    SCOPED_TRACE(name);
-    EXPECT_EQ(ptxgraft::capi::Versioned<Struct>::first_size, first) << "the size in version 1 never changes";
-    Struct exact = init;
-    EXPECT_EQ(call(&exact), PTXGRAFT_STATUS_ok) << ptxgraft_error_get_message();
-    EXPECT_NE(std::memcmp(&exact, &init, sizeof init), 0);
-    for (const unsigned char fill : std::initializer_list<unsigned char>{0, 1}) {
-        Later<Struct> later{init, {}};
-        later.more.fill(fill);
-        later.known.struct_size = sizeof later;
-        EXPECT_EQ(call(&later.known), PTXGRAFT_STATUS_ok) << ptxgraft_error_get_message();
-        EXPECT_THAT(later.more, testing::Each(fill));
-        EXPECT_EQ(later.known.struct_size, sizeof later);
-        later.known.struct_size = sizeof exact;
-        EXPECT_EQ(std::memcmp(&later.known, &exact, sizeof exact), 0);
-    }
-    Struct wrong;
-    std::memset(&wrong, 0x5A, sizeof wrong);
-    for (const std::size_t size : {std::size_t{0}, std::size_t{8}, first - 1}) {
-        Struct before = wrong;
-        before.struct_size = wrong.struct_size = size;
-        EXPECT_INVALID(call(&wrong), "struct_size is " + std::to_string(size) + "; a " + name +
-                                         " has at least " + std::to_string(first) + " bytes");
-        EXPECT_EQ(std::memcmp(&wrong, &before, sizeof wrong), 0);
-    }
 }
 
 TEST_F(CApiArguments, InfosOfAllVersionsAreFilled) {
@@ -274,17 +205,6 @@ TEST(CApiVersions, EarlierStructsGrow) {
 
 // -------------------------------------------------------------------------------------------------
 // enumerators
-
-// Each field that is no enumerator, and is one modulo 256.
-template <class Struct, class Enum, class Call>
-void expect_checked(const Struct& good, Enum Struct::*field, const char* name, int last, Call&& call) {
-    Struct options = good;
-    for (const int value : {-1, last + 1, 256, 256 + last, 1 << 20, INT32_MIN, INT32_MAX}) {
-        options.*field = static_cast<Enum>(value);
-        EXPECT_INVALID(call(&options), std::string(name) + " is " + std::to_string(value) + "; it is 0 to " +
-                                           std::to_string(last));
-    }
-}
 
 TEST_F(CApiArguments, EnumeratorsAreChecked) {
     const auto encode_map = [&](const auto* o) { return encode(o); };
@@ -496,6 +416,7 @@ TEST_F(CApiArguments, NullsInListsAreNamed) {
     EXPECT_INVALID(ptxgraft_kernel_launch(kernel, nullptr, nullptr, 2), "arguments is null, but count is 2");
     EXPECT_INVALID(ptxgraft_kernel_launch(kernel, nullptr, arguments, 2),
                    "arguments[1] has neither buffer nor data");
+    EXPECT_EQ(ptxgraft_error_get_index(), 1u);
     EXPECT_INVALID(ptxgraft_kernel_launch(kernel, nullptr, arguments + 2, 1),
                    "arguments[0] has both buffer and data");
 
@@ -515,12 +436,21 @@ TEST_F(CApiArguments, NullsInListsAreNamed) {
 struct AtTheEnd {
     std::string name;
     std::string *before, *message;
-    std::uint32_t* column;
+    std::uint32_t *column, *index;
     ~AtTheEnd() {
         *before = ptxgraft_error_get_message();
         ptxgraft_stub* stub = nullptr;
         (void)ptxgraft_stub_create_for_signature(&stub, "mod b32 x", "x y", 3);
         *column = ptxgraft_error_get_column();
+        EXPECT_STREQ(ptxgraft_error_get_source(), "");
+        EXPECT_STREQ(ptxgraft_error_get_source_name(), "");
+        const char* const defines[] = {"A", nullptr};
+        ptxgraft_cuda_options options = PTXGRAFT_CUDA_OPTIONS_INIT;
+        options.defines = defines;
+        options.define_count = 2;
+        ptxgraft_skeleton* skeleton = nullptr;
+        (void)ptxgraft_skeleton_create_from_cuda(&skeleton, "", 0, &options);
+        *index = ptxgraft_error_get_index();
         ptxgraft_device* device = nullptr;
         (void)ptxgraft_device_open(&device, name.c_str());
         *message = ptxgraft_error_get_message();
@@ -533,14 +463,15 @@ TEST(CApiThreads, MayFailWhileTheyEnd) {
     for (int i = 0; i < 500; ++i) umlauts += "\xC3\xA4";
     for (const std::string& name : {umlauts, "y" + umlauts}) {
         std::string before, message;
-        std::uint32_t column = 0;
+        std::uint32_t column = 0, index = 0;
         std::thread([&] {
-            static thread_local AtTheEnd end{name, &before, &message, &column};
+            static thread_local AtTheEnd end{name, &before, &message, &column, &index};
             (void)&end;
             EXPECT_NE(ptxgraft_device_open(nullptr, nullptr), PTXGRAFT_STATUS_ok);
         }).join();
         EXPECT_EQ(before, "error: invalid argument: device is null\n");
         EXPECT_EQ(column, 3u);
+        EXPECT_EQ(index, 1u);
         EXPECT_THAT(message, testing::StartsWith("error: "));
         EXPECT_THAT(message.size(), testing::AnyOf(254u, 255u)) << message;
         EXPECT_EQ(message.back(), '\xA4') << message;

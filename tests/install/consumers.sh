@@ -13,7 +13,7 @@ cmake --install "$build" --prefix "$work/first" > "$work/install.log" || { cat "
 mv "$work/first" "$work/prefix"  # an install tree may be moved
 prefix=$work/prefix
 
-for name in "$prefix"/include/ptxgraft/{ptxgraft.h,ptxgraft.hpp,site.cuh,errc.def} "$prefix"/share/ptxgraft/{templates,stubs} \
+for name in "$prefix"/include/ptxgraft/{ptxgraft.h,c/batch.h,ptxgraft.hpp,site.cuh,errc.def} "$prefix"/share/ptxgraft/{templates,stubs} \
     "$prefix"/lib/ptxgraft/cuda/include/{cuda_fp16.h,crt/host_defines.h,cccl/cuda/std/version}; do
     [[ -e $name ]] || fail "not installed: ${name#"$prefix/"}"
 done
