@@ -157,6 +157,7 @@ class Many {
         for (const std::size_t other : equal->second) {
             Expected<MachineCode> copy = result;
             if (copy) copy->times = {};
+            if (copy) copy->banks = planned_[other]->banks;
             if (copy) copy->from = CacheLevel::memory;
             results_.set(other, std::move(copy));
         }

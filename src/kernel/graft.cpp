@@ -5,6 +5,7 @@
 
 #include "base/try.hpp"
 #include "device/load.hpp"
+#include "kernel/banks.hpp"
 #include "kernel/batch.hpp"
 #include "kernel/candidate.hpp"
 #include "kernel/kernel_data.hpp"
@@ -38,6 +39,7 @@ Expected<Made> make_for_emulator(const Skeleton::Data& skeleton, std::span<const
     auto candidate = TRY(kernel::plan_candidate(skeleton, grafts, options.routes));
     Made made{{nullptr, {}, {}}, kernel::text_of(skeleton, candidate)};
     made.code.routes = std::move(candidate.choices);
+    made.code.banks = std::move(candidate.banks);
     made.code.times.render = watch.lap();
     return made;
 }
@@ -81,7 +83,9 @@ Expected<Kernel> Skeleton::graft(std::span<const Graft> grafts, const Device& de
 Expected<Kernel> Skeleton::load(const Device& device, const launch::EntryInfo& entry, MachineCode code,
                                 std::shared_ptr<const SourceText> source) const {
     Stopwatch watch;
-    auto function = device::Loader::load(device, {source, data_->info}, entry, code.cubin.get());
+    auto function =
+        device::Loader::load(device, {source, data_->info, std::nullopt, kernel::device_banks(code.banks)},
+                             entry, code.cubin.get());
     if (!function) return kernel::with_source(function.error(), source);
     code.times.load = watch.lap();
     return Kernel(std::make_shared<const Kernel::Data>(Kernel::Data{std::move(code), std::move(*function)}));

@@ -38,6 +38,7 @@ class MachineCodeMaker {
                                                         std::shared_ptr<const SourceText>* text) const;
     [[nodiscard]] Expected<Part> assembled(std::shared_ptr<const SourceText> source,
                                            const AssembleOptions& options) const;
+    [[nodiscard]] const Cache* cache_for(const Candidate& candidate) const;
     [[nodiscard]] link::Key key_of(const Candidate& candidate) const;
     [[nodiscard]] Expected<Part> skeleton_for(const Candidate& candidate) const;
     [[nodiscard]] Expected<Part> module_of(const RoutePlan::Linked& stub) const;

@@ -45,6 +45,12 @@ struct RouteCosts {
     double linked = 0;  ///< assembled by itself, and linked
 };
 
+/// What no name of the text begins with.
+[[nodiscard]] std::string free_prefix(std::string_view ptx);
+/// A name that says which site it is for, of letters that PTX allows; the number keeps it apart from other
+/// sites'.
+[[nodiscard]] std::string site_name(const std::string& prefix, std::size_t number, std::string_view site);
+
 /// Adds the labels and variables that are declared in a function, its registers too if they are wanted.
 void add_declared_names(syntax::Statement function, bool with_registers,
                         std::unordered_set<std::string>& names);
@@ -63,6 +69,10 @@ class RoutePlan {
         const Site* site;
         const Stub* stub;
         Route route;
+        /// of a stub whose constants are data: its text at this site
+        std::string bound_text = {};
+
+        [[nodiscard]] const std::string& ptx() const { return bound_text.empty() ? stub->ptx() : bound_text; }
     };
     [[nodiscard]] std::string render(const std::string& ptx, std::span<const Filled> filled) const;
 
@@ -87,7 +97,7 @@ class RoutePlan {
     [[nodiscard]] std::string obstacle(const Site& site, const Stub& stub, Route route) const;
     [[nodiscard]] std::string find_obstacle(const Site& site, const Stub& stub, Route route) const;
     [[nodiscard]] std::string unwanted(const Site& site) const;
-    [[nodiscard]] std::string definition(const Site& site, const Stub& stub, Route route) const;
+    [[nodiscard]] std::string definition(const Site& site, std::string_view stub, Route route) const;
 
     const Sites* sites_ = nullptr;
     std::vector<SiteRoute> routes_;  // by site
