@@ -5,6 +5,7 @@
 #include <chrono>
 #include <filesystem>
 #include <limits>
+#include <optional>
 #include <random>
 #include <string_view>
 
@@ -20,7 +21,8 @@ struct Case {
 constexpr std::array cases{Case{"elementwise/elementwise.cu", "function"}, Case{"gemm/simt.cu", "epilogue"}};
 
 // A stub of that many instructions, none like another.
-Stub stub_of(const Site& site, std::int64_t instructions, unsigned seed) {
+Stub stub_of(const Site& site, std::int64_t instructions, unsigned seed,
+             stack::Constants constants = stack::Constants::literals) {
     std::mt19937 random(seed);
     const auto readable = std::ranges::find_if(site.signature.operands, [](const SiteOperand& o) {
         return o.type == Type::f32 && o.direction != Direction::out;
@@ -32,7 +34,8 @@ Stub stub_of(const Site& site, std::int64_t instructions, unsigned seed) {
     for (std::int64_t i = 0; i < instructions; ++i)
         text += " " + std::to_string(1 + random() % 1000) + "." + std::to_string(random() % 1000) +
                 (i % 2 == 0 ? " add.f32" : " mul.f32");
-    return *stack::compile(text + " -> " + writable->name, site, {.compile = {.hash = true}});
+    return *stack::compile(text + " -> " + writable->name, site,
+                           {.compile = {.hash = true, .constants = constants}});
 }
 
 using Candidates = std::vector<std::vector<Graft>>;
@@ -151,6 +154,51 @@ BENCHMARK(BM_Kept)
     ->Arg(static_cast<int>(Route::link))
     ->Arg(static_cast<int>(Route::automatic))
     ->Unit(benchmark::kMicrosecond);
+
+// A variant that differs in its 32 constants alone, on the emulator: from its text to the kernel, from a stub
+// that is there, and into a kernel that is loaded; beside the first one of its structure, and its machine
+// code for a GPU. Microseconds, of the fastest of each.
+void BM_Constants(benchmark::State& state) {
+    const Case& of = cases.at(static_cast<std::size_t>(state.range(0)));
+    const auto skeleton = skeleton_of(of);
+    const auto device = Device::open("emulator");
+    if (!skeleton || !device) return state.SkipWithError("the skeleton does not compile");
+    state.SetLabel(of.file);
+    const Site& site = *skeleton->site(of.site);
+    const auto compiled = [&](unsigned seed) { return stub_of(site, 32, seed, stack::Constants::data); };
+    const Stub first = compiled(1);
+    std::vector<std::uint64_t> bits(first.constants().begin(), first.constants().end());
+    double first_graft = 0, from_text = 1, from_stub = 1, set = 1, code = 1;
+    std::optional<Kernel> kernel;
+    first_graft = time_of([&] { kernel = *skeleton->graft({{of.site, first}}, *device); });
+    bool has_failed = !skeleton->assemble({{of.site, first}});
+    unsigned seed = 2;
+    for (auto _ : state) {
+        std::optional<Expected<Kernel>> other;
+        from_text = std::min(from_text, time_of([&] {
+                                 other = skeleton->graft({{of.site, compiled(seed)}}, *device);
+                             }));
+        has_failed |= !*other;
+        bits[0] = ++seed;
+        const Stub variant = *first.with_constants(bits);
+        from_stub = std::min(from_stub, time_of([&] {
+                                 other = skeleton->graft({{of.site, variant}}, *device);
+                             }));
+        has_failed |= !*other;
+        set = std::min(set, time_of([&] { has_failed |= !kernel->set_constants(of.site, variant); }));
+        code = std::min(code, time_of([&] {
+                            const auto made = skeleton->assemble({{of.site, variant}});
+                            has_failed |= !made || made->from != CacheLevel::memory;
+                        }));
+    }
+    state.counters["first_graft_us"] = first_graft * 1e6;
+    state.counters["text_us"] = from_text * 1e6;
+    state.counters["stub_us"] = from_stub * 1e6;
+    state.counters["set_us"] = set * 1e6;
+    state.counters["code_us"] = code * 1e6;
+    if (has_failed) state.SkipWithError("a variant failed, or was assembled");
+}
+BENCHMARK(BM_Constants)->DenseRange(0, 1)->Unit(benchmark::kMicrosecond);
 
 }  // namespace
 }  // namespace ptxgraft::bench
