@@ -63,6 +63,11 @@ struct MachineCode {
     /// Constants that are data, which are not in `cubin`: candidates that differ in them alone share it.
     /// Empty where there are none.
     std::vector<ConstantBank> banks = {};
+    /// Behind the names of entries in `cubin`, where several variants are in it: of entry `gemm` this one is
+    /// `gemm` + suffix. Empty where it stands alone.
+    std::string suffix = {};
+    struct VariantModule;  // internal
+    std::shared_ptr<const VariantModule> variants = {};
 };
 
 /// How Skeleton::assemble_many and graft_many work.
@@ -71,6 +76,13 @@ struct ManyOptions {
     std::stop_token stop =
         {};  ///< when it is asked for, candidates that nobody has begun are Errc::work_stopped
     std::uint32_t stubs_per_module = 32;  ///< of the `link` route: so many are assembled at once
+    /// So many candidates stand in one module, as Skeleton::render_variants() writes it: one assembly and one
+    /// load serve them, which takes two thirds to a third of the time (src/kernel/README.md). Their code may
+    /// differ from what they get alone, as ptxas goes by the names of entries; they share the module's
+    /// variables; and none of them is unloaded before all are. A module that does not assemble is taken apart until the bad ones are found, which
+    /// then are assembled alone. Linked stubs, constants that are data, and stubs that name a function of the
+    /// skeleton stand in modules of their own. What is assembled together is not kept in a cache.
+    std::uint32_t variants_per_module = 1;
 };
 /// Is called with every result as it comes, in any order, by one thread at a time. An exception of it stops
 /// the work and comes out of the call.
@@ -159,6 +171,19 @@ struct Rendered {
     std::vector<RouteChoice> routes;  ///< in the order of the grafts
 };
 
+/// How several candidates stand in one module.
+struct VariantOptions {
+    RouteOptions routes = {};  ///< `link` is not possible
+    /// What stands behind the names of each variant's functions, one for each candidate; empty: `_0`, `_1` …
+    /// (or `__0` where the module has such names).
+    std::vector<std::string> suffixes = {};
+};
+struct Variants {
+    std::string ptx;
+    std::vector<std::string> suffixes;             ///< by candidate: its entry `gemm` is `gemm` + suffix
+    std::vector<std::vector<RouteChoice>> routes;  ///< by candidate, in the order of its grafts
+};
+
 /// Annotated PTX with its sites.
 ///
 /// **Constants as data.** Stubs whose constants are data (stack::Constants::data) load them from a variable
@@ -197,9 +222,9 @@ class PTXGRAFT_API Skeleton {
     [[nodiscard]] const std::vector<std::string>& entries() const;  ///< in text order
     [[nodiscard]] const std::string& target() const;                ///< "sm_90a": the module's `.target`
 
-    /// The PTX with the stubs in, constants that are data as the values of their variables. Sites that are not named keep their default stub. Errors, with the graft's
-    /// `index`: Errc::site_unknown lists the sites; Errc::site_filled_twice; Errc::stub_signature_mismatch
-    /// names both signatures.
+    /// The PTX with the stubs in, constants that are data as the values of their variables. Sites that are not
+    /// named keep their default stub. Errors, with the graft's `index`: Errc::site_unknown lists the sites;
+    /// Errc::site_filled_twice; Errc::stub_signature_mismatch names both signatures.
     [[nodiscard]] Expected<std::string> render(std::span<const Graft> grafts) const;
     [[nodiscard]] Expected<std::string> render(std::initializer_list<Graft> grafts) const {
         return render(std::span<const Graft>(grafts.begin(), grafts.size()));
@@ -210,6 +235,14 @@ class PTXGRAFT_API Skeleton {
     /// and `automatic` does not take it.
     [[nodiscard]] Expected<Rendered> render_by(std::span<const Graft> grafts,
                                                const RouteOptions& routes) const;
+    /// Several candidates as one module. Functions that hold a copy of a site, and those that call one, stand
+    /// there once for each candidate, under names of their own; variables and all else stand there once, and
+    /// the variants share them. Errors, with the candidate's `index`: those of render_by(), and
+    /// Errc::route_not_possible for a stub that is linked or names one of these functions;
+    /// Errc::argument_invalid for suffixes that are not all different, and for a module that names such a
+    /// function outside of functions (a table of addresses, `.alias`).
+    [[nodiscard]] Expected<Variants> render_variants(std::span<const std::vector<Graft>> candidates,
+                                                     const VariantOptions& options = {}) const;
     /// Machine code with the stubs in, by routes, for the options' target or else the module's; no device is
     /// needed. What candidates of the `link` route share (the skeleton for linking, stubs that were assembled
     /// before) is kept with the skeleton, up to 64 MB. Beside the errors of render_by() those of the

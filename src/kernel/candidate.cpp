@@ -51,13 +51,18 @@ Expected<std::vector<const Site*>> filled_sites(const Sites& all, std::span<cons
     return sites;
 }
 
-std::string render_stubs(const Skeleton::Data& skeleton, const Candidate& candidate, LinkedAs linked) {
-    if (candidate.plan != nullptr) {
-        std::vector<RoutePlan::Filled> filled = candidate.filled;
-        for (RoutePlan::Filled& one : filled)
-            if (one.route == Route::link && linked == LinkedAs::called) one.route = Route::call;
-        return candidate.plan->render(skeleton.ptx, filled);
+std::string with_pieces(const std::string& ptx, const std::vector<Piece>& pieces) {
+    std::string text;
+    std::size_t at = 0;
+    for (const Piece& piece : pieces) {
+        text.append(ptx, at, piece.replaced.begin - at).append(piece.text);
+        at = piece.replaced.end;
     }
+    return text.append(ptx, at);
+}
+
+std::string render_stubs(const Skeleton::Data& skeleton, const Candidate& candidate, LinkedAs linked) {
+    if (candidate.plan != nullptr) return with_pieces(skeleton.ptx, pieces_of(candidate, linked));
     std::vector<Replacement> replacements;
     replacements.reserve(candidate.filled.size());
     for (const RoutePlan::Filled& one : candidate.filled) replacements.push_back({one.site->name, one.ptx()});
@@ -65,6 +70,20 @@ std::string render_stubs(const Skeleton::Data& skeleton, const Candidate& candid
 }
 
 }  // namespace
+
+std::vector<Piece> pieces_of(const Candidate& candidate, LinkedAs linked) {
+    if (candidate.plan != nullptr) {
+        std::vector<RoutePlan::Filled> filled = candidate.filled;
+        for (RoutePlan::Filled& one : filled)
+            if (one.route == Route::link && linked == LinkedAs::called) one.route = Route::call;
+        return candidate.plan->pieces(filled);
+    }
+    std::vector<Piece> pieces;
+    for (const RoutePlan::Filled& one : candidate.filled)
+        for (const SiteCopy& copy : one.site->copies) pieces.push_back({copy.stub, one.ptx()});
+    std::ranges::sort(pieces, {}, [](const Piece& piece) { return piece.replaced.begin; });
+    return pieces;
+}
 
 Route route_at(const RouteOptions& options, std::string_view site) {
     const auto found = options.sites.find(site);

@@ -37,6 +37,9 @@ enum class LinkedAs : std::uint8_t {
     called,   ///< they are in the text, as called ones
     missing,  ///< the text only declares them: it is assembled for linking
 };
+/// What the candidate's stubs make of the skeleton's text, in its order.
+[[nodiscard]] std::vector<Piece> pieces_of(const Candidate& candidate, LinkedAs linked);
+
 /// What the variables of constants that are data hold.
 enum class BankValues : std::uint8_t {
     written,   ///< the constants

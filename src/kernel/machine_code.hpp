@@ -29,6 +29,13 @@ class MachineCodeMaker {
     /// Assembles several stubs as one module, and keeps it. Spans of errors are in the text of the module: a
     /// head, then the stubs.
     [[nodiscard]] Expected<Linking::Part> assemble_stubs(std::span<const RoutePlan::Linked> stubs) const;
+    /// Candidates in one module. Spans of errors are in its text.
+    [[nodiscard]] Expected<Linking::Part> assemble_variants(const VariantModule& module) const {
+        return assembler_.assemble(module.source->text, options_).map([](Cubin&& cubin) {
+            return std::make_shared<const Cubin>(std::move(cubin));
+        });
+    }
+    [[nodiscard]] const Skeleton::Data& skeleton() const { return skeleton_; }
     [[nodiscard]] std::size_t module_head_size() const { return skeleton_.plan()->module_head().size(); }
     [[nodiscard]] bool is_assembled(const RoutePlan::Linked& stub) const;
 

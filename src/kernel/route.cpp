@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <list>
 
 #include "link/cache.hpp"
 #include "ptxgraft/syntax.hpp"
@@ -177,35 +176,24 @@ std::string RoutePlan::linked_name(const Site& site) const {
     return route_of(site).function + std::string(no_stub);
 }
 
-std::string RoutePlan::render(const std::string& ptx, std::span<const Filled> filled) const {
-    struct Piece {
-        Span replaced;
-        std::string_view text;
-    };
+std::vector<Piece> RoutePlan::pieces(std::span<const Filled> filled) const {
     std::vector<Piece> pieces;
-    std::list<std::string> made;
     for (const Filled& one : filled) {
         const auto [site, way] = std::pair(one.site, one.route);
         const SiteRoute& route = route_of(*site);
         const auto begin = static_cast<std::uint32_t>(route.function_begin);
         std::string_view text = one.ptx();
         if (way == Route::call || way == Route::link) {
-            made.push_back((way == Route::call ? definition(*site, one.ptx(), way)
-                                               : ".extern " + route.linked.prototype()) +
-                           "\n");
-            pieces.push_back({{begin, begin}, made.back()});
+            pieces.push_back({{begin, begin},
+                              (way == Route::call ? definition(*site, one.ptx(), way)
+                                                  : ".extern " + route.linked.prototype()) +
+                                  "\n"});
             text = way == Route::call ? route.call : route.linked_call;
         }
-        for (const SiteCopy& copy : site->copies) pieces.push_back({copy.stub, text});
+        for (const SiteCopy& copy : site->copies) pieces.push_back({copy.stub, std::string(text)});
     }
     std::ranges::stable_sort(pieces, {}, [](const Piece& piece) { return piece.replaced.begin; });
-    std::string text;
-    std::size_t at = 0;
-    for (const Piece& piece : pieces) {
-        text.append(ptx, at, piece.replaced.begin - at).append(piece.text);
-        at = piece.replaced.end;
-    }
-    return text.append(ptx, at);
+    return pieces;
 }
 
 }  // namespace kernel

@@ -39,6 +39,12 @@ struct SiteRoute {
     std::size_t copies = 0;
 };
 
+/// What takes the place of a part of a skeleton's text.
+struct Piece {
+    Span replaced;
+    std::string text;
+};
+
 /// Milliseconds that a candidate costs, measured when a skeleton was prepared.
 struct RouteCosts {
     double whole = 0;   ///< assembled with the skeleton
@@ -64,7 +70,7 @@ class RoutePlan {
     /// Errors: Errc::route_not_possible.
     [[nodiscard]] Expected<RouteChoice> choose(const Site& site, const Stub& stub, Route wanted,
                                                const RouteCosts* costs = nullptr) const;
-    /// The text with stubs in, by the choices: what the linked ones' functions are is only declared.
+    /// What stubs make of the text, by the choices: what the linked ones' functions are is only declared.
     struct Filled {
         const Site* site;
         const Stub* stub;
@@ -74,7 +80,9 @@ class RoutePlan {
 
         [[nodiscard]] const std::string& ptx() const { return bound_text.empty() ? stub->ptx() : bound_text; }
     };
-    [[nodiscard]] std::string render(const std::string& ptx, std::span<const Filled> filled) const;
+    [[nodiscard]] std::vector<Piece> pieces(std::span<const Filled> filled) const;
+    /// The name of a site's function.
+    [[nodiscard]] const std::string& function_name(const Site& site) const { return route_of(site).function; }
 
     /// A linked stub: its function as a module's text, without the module's head, and the function's name.
     struct Linked {

@@ -11,6 +11,7 @@
 #include "kernel/banks.hpp"
 #include "kernel/linking.hpp"
 #include "kernel/route.hpp"
+#include "kernel/variants.hpp"
 #include "launch/module_info.hpp"
 #include "ptxgraft/kernel.hpp"
 
@@ -30,6 +31,12 @@ struct Skeleton::Data {
         return *plan_;
     }
 
+    /// Made when it is first asked for.
+    [[nodiscard]] const Expected<kernel::VariantPlan>& variants() const {
+        std::call_once(split_, [this] { variants_ = kernel::VariantPlan::make(ptx, sites); });
+        return *variants_;
+    }
+
     /// Of the variables for constants; made when somebody asks for one.
     [[nodiscard]] const kernel::BankNames& banks() const {
         std::call_once(named_, [this] { banks_.emplace(ptx, sites); });
@@ -47,6 +54,8 @@ struct Skeleton::Data {
     }
 
   private:
+    mutable std::once_flag split_;
+    mutable std::optional<Expected<kernel::VariantPlan>> variants_;
     mutable std::once_flag named_;
     mutable std::optional<kernel::BankNames> banks_;
     mutable std::once_flag hashed_;
