@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <ctime>
 #include <filesystem>
 #include <limits>
 #include <optional>
 #include <random>
+#include <set>
 #include <string_view>
 
 #include "measure.hpp"
@@ -57,6 +59,13 @@ template <class Work> double time_of(Work work) {
     const auto start = std::chrono::steady_clock::now();
     work();
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// Of the processor: what one thread does, whoever else is there.
+template <class Work> double processor_time_of(Work work) {
+    const std::clock_t start = std::clock();
+    work();
+    return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
 }
 
 // New stubs of 32 instructions, 64 at once, on one thread; each again alone once it is known; and the same as
@@ -154,6 +163,43 @@ BENCHMARK(BM_Kept)
     ->Arg(static_cast<int>(Route::link))
     ->Arg(static_cast<int>(Route::automatic))
     ->Unit(benchmark::kMicrosecond);
+
+// New candidates of 32 instructions, so many to a module, on one thread: assembled for a GPU, and on the
+// emulator from stubs to kernels. Milliseconds of the processor for a candidate.
+void BM_Variants(benchmark::State& state) {
+    const Case& of = cases.at(static_cast<std::size_t>(state.range(0)));
+    const auto skeleton = skeleton_of(of);
+    const auto device = Device::open("emulator");
+    if (!skeleton || !device) return state.SkipWithError("the skeleton does not compile");
+    state.SetLabel(of.file);
+    const ManyOptions many{.threads = 1, .variants_per_module = static_cast<std::uint32_t>(state.range(1))};
+    constexpr unsigned count = 32;
+    unsigned seed = 5000;
+    bool has_failed = false;
+    constexpr double most = std::numeric_limits<double>::infinity();
+    double assemble = most, graft = most, bytes = 0;
+    for (auto _ : state) {
+        const Candidates candidates = candidates_of(of, *skeleton, 32, count, seed++);
+        std::set<std::shared_ptr<const Cubin>> cubins;
+        assemble = std::min(assemble, processor_time_of([&] {
+                                for (const auto& code : skeleton->assemble_many(candidates, {}, many)) {
+                                    has_failed |= !code;
+                                    if (code) cubins.insert(code->cubin);
+                                }
+                            }));
+        graft = std::min(graft, processor_time_of([&] {
+                             for (const auto& kernel : skeleton->graft_many(candidates, *device, {}, many))
+                                 has_failed |= !kernel;
+                         }));
+        bytes = 0;
+        for (const auto& cubin : cubins) bytes += static_cast<double>(cubin->image.size());
+    }
+    if (has_failed) return state.SkipWithError("a candidate failed");
+    state.counters["assemble_ms"] = assemble / count * 1e3;
+    state.counters["emulator_ms"] = graft / count * 1e3;
+    state.counters["image_kb"] = bytes / count / 1024;
+}
+BENCHMARK(BM_Variants)->ArgsProduct({{0, 1}, {1, 4, 32}})->Unit(benchmark::kMillisecond)->Iterations(3);
 
 // A variant that differs in its 32 constants alone, on the emulator: from its text to the kernel, from a stub
 // that is there, and into a kernel that is loaded; beside the first one of its structure, and its machine
