@@ -33,6 +33,7 @@ class KeptModules {
     void keep(const KnownModule& module, Module loaded) {
         if (module.banks.empty() || names_variables(module)) return;
         const std::lock_guard lock(mutex_);
+        if (std::ranges::find(modules_, module.source, &Kept::source) != modules_.end()) return;
         if (modules_.size() == most) modules_.pop_front();
         modules_.push_back({module.source, std::move(loaded)});
     }

@@ -437,6 +437,11 @@ TEST(Constants, AreNotLinked) {
     ASSERT_FALSE(code);
     EXPECT_EQ(code.error().code, Errc::route_not_possible);
     EXPECT_THAT(describe(code.error()), HasSubstr("constants are data"));
+    ASSERT_OK(skeleton.prepare());
+    const auto chosen =
+        skeleton.assemble({{"s", scaled(skeleton, 2)}}, {.routes = {.route = Route::automatic}});
+    ASSERT_OK(chosen);
+    EXPECT_NE(chosen->routes.at(0).route, Route::link);
 }
 
 // --- threads and GPUs

@@ -151,7 +151,8 @@ stack::Program with_other_constants(stack::Program program, test::RandomPrograms
     return program;
 }
 
-// Arenas of exactly the bound; the parts of literals and of data are the same; other constants change no text.
+// Arenas of exactly the bound; the parts of literals and of data are the same; other constants change no
+// text.
 TEST(StackConstants, RandomProgramsHaveOneStructure) {
     test::RandomPrograms random(5);
     std::size_t with_constants = 0, changed = 0;
