@@ -79,9 +79,10 @@ struct ManyOptions {
     /// So many candidates stand in one module, as Skeleton::render_variants() writes it: one assembly and one
     /// load serve them, which takes two thirds to a third of the time (src/kernel/README.md). Their code may
     /// differ from what they get alone, as ptxas goes by the names of entries; they share the module's
-    /// variables; and none of them is unloaded before all are. A module that does not assemble is taken apart until the bad ones are found, which
-    /// then are assembled alone. Linked stubs, constants that are data, and stubs that name a function of the
-    /// skeleton stand in modules of their own. What is assembled together is not kept in a cache.
+    /// variables; and none of them is unloaded before all are. A module that does not assemble is taken apart
+    /// until the bad ones are found, which then are assembled alone. Linked stubs, constants that are data,
+    /// and stubs that name a function of the skeleton stand in modules of their own. What is assembled
+    /// together is not kept in a cache.
     std::uint32_t variants_per_module = 1;
 };
 /// Is called with every result as it comes, in any order, by one thread at a time. An exception of it stops
@@ -222,9 +223,9 @@ class PTXGRAFT_API Skeleton {
     [[nodiscard]] const std::vector<std::string>& entries() const;  ///< in text order
     [[nodiscard]] const std::string& target() const;                ///< "sm_90a": the module's `.target`
 
-    /// The PTX with the stubs in, constants that are data as the values of their variables. Sites that are not
-    /// named keep their default stub. Errors, with the graft's `index`: Errc::site_unknown lists the sites;
-    /// Errc::site_filled_twice; Errc::stub_signature_mismatch names both signatures.
+    /// The PTX with the stubs in, constants that are data as the values of their variables. Sites that are
+    /// not named keep their default stub. Errors, with the graft's `index`: Errc::site_unknown lists the
+    /// sites; Errc::site_filled_twice; Errc::stub_signature_mismatch names both signatures.
     [[nodiscard]] Expected<std::string> render(std::span<const Graft> grafts) const;
     [[nodiscard]] Expected<std::string> render(std::initializer_list<Graft> grafts) const {
         return render(std::span<const Graft>(grafts.begin(), grafts.size()));

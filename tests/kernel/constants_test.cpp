@@ -460,6 +460,19 @@ TEST(Constants, ThreadsHaveKernelsOfOneStructure) {
     for (std::thread& thread : threads) thread.join();
 }
 
+TEST(Constants, ThreadsWaitForOneAssembly) {
+    const Skeleton skeleton = skeleton_for(of_two());
+    const Counting assembler;
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t)
+        threads.emplace_back([&, t] {
+            const Stub stub = scaled(skeleton, static_cast<float>(t) + 2);
+            EXPECT_OK(skeleton.assemble({{"s", stub}}, {.assembler = &assembler}));
+        });
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(assembler.count, 1);
+}
+
 // Each graft loads a module of its own, from one machine code, and writes the constants before it is there.
 TEST(Constants, OnAGpuEachKernelHasAModule) {
     fake() = {};
