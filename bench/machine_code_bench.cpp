@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <ctime>
 #include <filesystem>
 #include <limits>
+#include <optional>
 #include <random>
+#include <set>
 #include <string_view>
 
 #include "measure.hpp"
@@ -20,7 +23,8 @@ struct Case {
 constexpr std::array cases{Case{"elementwise/elementwise.cu", "function"}, Case{"gemm/simt.cu", "epilogue"}};
 
 // A stub of that many instructions, none like another.
-Stub stub_of(const Site& site, std::int64_t instructions, unsigned seed) {
+Stub stub_of(const Site& site, std::int64_t instructions, unsigned seed,
+             stack::Constants constants = stack::Constants::literals) {
     std::mt19937 random(seed);
     const auto readable = std::ranges::find_if(site.signature.operands, [](const SiteOperand& o) {
         return o.type == Type::f32 && o.direction != Direction::out;
@@ -32,7 +36,8 @@ Stub stub_of(const Site& site, std::int64_t instructions, unsigned seed) {
     for (std::int64_t i = 0; i < instructions; ++i)
         text += " " + std::to_string(1 + random() % 1000) + "." + std::to_string(random() % 1000) +
                 (i % 2 == 0 ? " add.f32" : " mul.f32");
-    return *stack::compile(text + " -> " + writable->name, site, {.compile = {.hash = true}});
+    return *stack::compile(text + " -> " + writable->name, site,
+                           {.compile = {.hash = true, .constants = constants}});
 }
 
 using Candidates = std::vector<std::vector<Graft>>;
@@ -54,6 +59,13 @@ template <class Work> double time_of(Work work) {
     const auto start = std::chrono::steady_clock::now();
     work();
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// Of the processor: what one thread does, whoever else is there.
+template <class Work> double processor_time_of(Work work) {
+    const std::clock_t start = std::clock();
+    work();
+    return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
 }
 
 // New stubs of 32 instructions, 64 at once, on one thread; each again alone once it is known; and the same as
@@ -151,6 +163,88 @@ BENCHMARK(BM_Kept)
     ->Arg(static_cast<int>(Route::link))
     ->Arg(static_cast<int>(Route::automatic))
     ->Unit(benchmark::kMicrosecond);
+
+// New candidates of 32 instructions, so many to a module, on one thread: assembled for a GPU, and on the
+// emulator from stubs to kernels. Milliseconds of the processor for a candidate.
+void BM_Variants(benchmark::State& state) {
+    const Case& of = cases.at(static_cast<std::size_t>(state.range(0)));
+    const auto skeleton = skeleton_of(of);
+    const auto device = Device::open("emulator");
+    if (!skeleton || !device) return state.SkipWithError("the skeleton does not compile");
+    state.SetLabel(of.file);
+    const ManyOptions many{.threads = 1, .variants_per_module = static_cast<std::uint32_t>(state.range(1))};
+    constexpr unsigned count = 32;
+    unsigned seed = 5000;
+    bool has_failed = false;
+    constexpr double most = std::numeric_limits<double>::infinity();
+    double assemble = most, graft = most, bytes = 0;
+    for (auto _ : state) {
+        const Candidates candidates = candidates_of(of, *skeleton, 32, count, seed++);
+        std::set<std::shared_ptr<const Cubin>> cubins;
+        assemble = std::min(assemble, processor_time_of([&] {
+                                for (const auto& code : skeleton->assemble_many(candidates, {}, many)) {
+                                    has_failed |= !code;
+                                    if (code) cubins.insert(code->cubin);
+                                }
+                            }));
+        graft = std::min(graft, processor_time_of([&] {
+                             for (const auto& kernel : skeleton->graft_many(candidates, *device, {}, many))
+                                 has_failed |= !kernel;
+                         }));
+        bytes = 0;
+        for (const auto& cubin : cubins) bytes += static_cast<double>(cubin->image.size());
+    }
+    if (has_failed) return state.SkipWithError("a candidate failed");
+    state.counters["assemble_ms"] = assemble / count * 1e3;
+    state.counters["emulator_ms"] = graft / count * 1e3;
+    state.counters["image_kb"] = bytes / count / 1024;
+}
+BENCHMARK(BM_Variants)->ArgsProduct({{0, 1}, {1, 4, 32}})->Unit(benchmark::kMillisecond)->Iterations(3);
+
+// A variant that differs in its 32 constants alone, on the emulator: from its text to the kernel, from a stub
+// that is there, and into a kernel that is loaded; beside the first one of its structure, and its machine
+// code for a GPU. Microseconds, of the fastest of each.
+void BM_Constants(benchmark::State& state) {
+    const Case& of = cases.at(static_cast<std::size_t>(state.range(0)));
+    const auto skeleton = skeleton_of(of);
+    const auto device = Device::open("emulator");
+    if (!skeleton || !device) return state.SkipWithError("the skeleton does not compile");
+    state.SetLabel(of.file);
+    const Site& site = *skeleton->site(of.site);
+    const auto compiled = [&](unsigned seed) { return stub_of(site, 32, seed, stack::Constants::data); };
+    const Stub first = compiled(1);
+    std::vector<std::uint64_t> bits(first.constants().begin(), first.constants().end());
+    double first_graft = 0, from_text = 1, from_stub = 1, set = 1, code = 1;
+    std::optional<Kernel> kernel;
+    first_graft = time_of([&] { kernel = *skeleton->graft({{of.site, first}}, *device); });
+    bool has_failed = !skeleton->assemble({{of.site, first}});
+    unsigned seed = 2;
+    for (auto _ : state) {
+        std::optional<Expected<Kernel>> other;
+        from_text = std::min(from_text, time_of([&] {
+                                 other = skeleton->graft({{of.site, compiled(seed)}}, *device);
+                             }));
+        has_failed |= !*other;
+        bits[0] = ++seed;
+        const Stub variant = *first.with_constants(bits);
+        from_stub = std::min(from_stub, time_of([&] {
+                                 other = skeleton->graft({{of.site, variant}}, *device);
+                             }));
+        has_failed |= !*other;
+        set = std::min(set, time_of([&] { has_failed |= !kernel->set_constants(of.site, variant); }));
+        code = std::min(code, time_of([&] {
+                            const auto made = skeleton->assemble({{of.site, variant}});
+                            has_failed |= !made || made->from != CacheLevel::memory;
+                        }));
+    }
+    state.counters["first_graft_us"] = first_graft * 1e6;
+    state.counters["text_us"] = from_text * 1e6;
+    state.counters["stub_us"] = from_stub * 1e6;
+    state.counters["set_us"] = set * 1e6;
+    state.counters["code_us"] = code * 1e6;
+    if (has_failed) state.SkipWithError("a variant failed, or was assembled");
+}
+BENCHMARK(BM_Constants)->DenseRange(0, 1)->Unit(benchmark::kMicrosecond);
 
 }  // namespace
 }  // namespace ptxgraft::bench

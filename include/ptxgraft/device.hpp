@@ -302,6 +302,7 @@ class PTXGRAFT_API Stream {
     friend class Function;
     void release() noexcept;
     friend class Graph;
+    friend class device::Loader;
     Stream(std::shared_ptr<Device::Data> device, std::uint64_t handle);
     std::shared_ptr<Device::Data> device_;
     std::uint64_t handle_ = 0;

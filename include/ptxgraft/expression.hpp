@@ -80,6 +80,8 @@ struct ExpressionOptions {
     bool ftz = false;
     /// forms that it lacks are not taken; sm 0: what sm_75 has, for bf16 sm_80
     isa::Architecture target = {};
+    /// `data`: literals, and the coefficients of functions, are loaded (stack.hpp)
+    stack::Constants constants = stack::Constants::literals;
 };
 
 /// The set that programs of expressions use: shipped as `expression`.

@@ -46,12 +46,28 @@ struct GraftTimes {
     double render = 0, assemble = 0, link = 0, load = 0;
 };
 
+/// The constants of a site whose stub has them as data (stack::Constants::data): a `.const` variable of the
+/// module, of eight bytes for each of `stub.constants()`, which whoever loads the machine code writes there.
+struct ConstantBank {
+    std::string site;
+    std::string variable;  ///< its name in PTX: what cuModuleGetGlobal finds
+    Stub stub;
+};
+
 /// Machine code of a skeleton with stubs, and how it came about.
 struct MachineCode {
     std::shared_ptr<const Cubin> cubin = {};
     std::vector<RouteChoice> routes = {};  ///< one for each stub, in their order
     GraftTimes times = {};
     CacheLevel from = CacheLevel::none;  ///< where it was kept
+    /// Constants that are data, which are not in `cubin`: candidates that differ in them alone share it.
+    /// Empty where there are none.
+    std::vector<ConstantBank> banks = {};
+    /// Behind the names of entries in `cubin`, where several variants are in it: of entry `gemm` this one is
+    /// `gemm` + suffix. Empty where it stands alone.
+    std::string suffix = {};
+    struct VariantModule;  // internal
+    std::shared_ptr<const VariantModule> variants = {};
 };
 
 /// How Skeleton::assemble_many and graft_many work.
@@ -60,6 +76,14 @@ struct ManyOptions {
     std::stop_token stop =
         {};  ///< when it is asked for, candidates that nobody has begun are Errc::work_stopped
     std::uint32_t stubs_per_module = 32;  ///< of the `link` route: so many are assembled at once
+    /// So many candidates stand in one module, as Skeleton::render_variants() writes it: one assembly and one
+    /// load serve them, which takes two thirds to a third of the time (src/kernel/README.md). Their code may
+    /// differ from what they get alone, as ptxas goes by the names of entries; they share the module's
+    /// variables; and none of them is unloaded before all are. A module that does not assemble is taken apart
+    /// until the bad ones are found, which then are assembled alone. Linked stubs, constants that are data,
+    /// and stubs that name a function of the skeleton stand in modules of their own. What is assembled
+    /// together is not kept in a cache.
+    std::uint32_t variants_per_module = 1;
 };
 /// Is called with every result as it comes, in any order, by one thread at a time. An exception of it stops
 /// the work and comes out of the call.
@@ -100,7 +124,21 @@ class PTXGRAFT_API Kernel {
                                              const Stream* stream = nullptr) const;
 
     [[nodiscard]] std::string_view entry() const;
-    /// With the stubs in. Where stubs are linked this is the text of the `call` route.
+    /// Other constants for a site whose stub has them as data: those of a stub that differs in them alone, or
+    /// their bits in the order of Stub::constants(). They count for what is launched later, on that stream or
+    /// without one, as the arguments of a launch do: it is a copy in the order of the stream
+    /// (cuMemcpyHtoDAsync), and what was launched there before still computes with the old ones. Streams do
+    /// not wait for each other: while a launch runs on one, the constants may not be changed on another. It
+    /// is for all handles of this kernel; no other kernel sees it. Errors: Errc::constants_differ for a site
+    /// without such constants, another number of them, or a stub of another structure; Errc::device_differs.
+    [[nodiscard]] Expected<void> set_constants(std::string_view site, const Stub& stub,
+                                               const Stream* stream = nullptr) const;
+    [[nodiscard]] Expected<void> set_constants(std::string_view site,
+                                               std::span<const std::uint64_t> constants,
+                                               const Stream* stream = nullptr) const;
+
+    /// With the stubs in. Where stubs are linked this is the text of the `call` route. Constants that are
+    /// data are variables without values in it: kernels that differ in them alone have one text.
     [[nodiscard]] const std::string& ptx() const;
     [[nodiscard]] const MachineCode& machine_code() const;  ///< on the emulator without a cubin
     [[nodiscard]] const Cubin* cubin() const;               ///< null on the emulator
@@ -113,6 +151,7 @@ class PTXGRAFT_API Kernel {
   private:
     friend class Skeleton;
     explicit Kernel(std::shared_ptr<const Data> data) : data_(std::move(data)) {}
+    [[nodiscard]] Expected<std::size_t> bank_of(std::string_view site) const;
     std::shared_ptr<const Data> data_;
 };
 
@@ -134,7 +173,32 @@ struct Rendered {
     std::vector<RouteChoice> routes;  ///< in the order of the grafts
 };
 
-/// Annotated PTX with its sites. Copies share their text. Threads: any number may read it, render and graft
+/// How several candidates stand in one module.
+struct VariantOptions {
+    RouteOptions routes = {};  ///< `link` is not possible
+    /// What stands behind the names of each variant's functions, one for each candidate; empty: `_0`, `_1` …
+    /// (or `__0` where the module has such names).
+    std::vector<std::string> suffixes = {};
+};
+struct Variants {
+    std::string ptx;
+    std::vector<std::string> suffixes;             ///< by candidate: its entry `gemm` is `gemm` + suffix
+    std::vector<std::vector<RouteChoice>> routes;  ///< by candidate, in the order of its grafts
+};
+
+/// Annotated PTX with its sites.
+///
+/// **Constants as data.** Stubs whose constants are data (stack::Constants::data) load them from a variable
+/// of the module, `ptxgraft_constants_<number>_<site>`. Candidates whose stubs differ in constants alone are
+/// one structure: their machine code is assembled once and kept with the skeleton, with or without a cache
+/// (of the options or the skeleton's own, 64 MB); threads that ask for it at once wait for one. Each Kernel
+/// has constants of its own: on a GPU every graft loads a module of its own from the same machine code, and
+/// writes them there; on the emulator kernels of one structure share a module where the skeleton has no
+/// variables of its own, and launches bring their constants. Kernel::set_constants changes those of a kernel
+/// that is loaded: the shortest way from constants to a launch. The `link` route does not take such stubs,
+/// and `automatic` does not link them: the structure is assembled once either way.
+///
+/// Copies share their text. Threads: any number may read it, render and graft
 /// at once.
 class PTXGRAFT_API Skeleton {
   public:
@@ -160,9 +224,9 @@ class PTXGRAFT_API Skeleton {
     [[nodiscard]] const std::vector<std::string>& entries() const;  ///< in text order
     [[nodiscard]] const std::string& target() const;                ///< "sm_90a": the module's `.target`
 
-    /// The PTX with the stubs in. Sites that are not named keep their default stub. Errors, with the graft's
-    /// `index`: Errc::site_unknown lists the sites; Errc::site_filled_twice; Errc::stub_signature_mismatch
-    /// names both signatures.
+    /// The PTX with the stubs in, constants that are data as the values of their variables. Sites that are
+    /// not named keep their default stub. Errors, with the graft's `index`: Errc::site_unknown lists the
+    /// sites; Errc::site_filled_twice; Errc::stub_signature_mismatch names both signatures.
     [[nodiscard]] Expected<std::string> render(std::span<const Graft> grafts) const;
     [[nodiscard]] Expected<std::string> render(std::initializer_list<Graft> grafts) const {
         return render(std::span<const Graft>(grafts.begin(), grafts.size()));
@@ -173,6 +237,14 @@ class PTXGRAFT_API Skeleton {
     /// and `automatic` does not take it.
     [[nodiscard]] Expected<Rendered> render_by(std::span<const Graft> grafts,
                                                const RouteOptions& routes) const;
+    /// Several candidates as one module. Functions that hold a copy of a site, and those that call one, stand
+    /// there once for each candidate, under names of their own; variables and all else stand there once, and
+    /// the variants share them. Errors, with the candidate's `index`: those of render_by(), and
+    /// Errc::route_not_possible for a stub that is linked or names one of these functions;
+    /// Errc::argument_invalid for suffixes that are not all different, and for a module that names such a
+    /// function outside of functions (a table of addresses, `.alias`).
+    [[nodiscard]] Expected<Variants> render_variants(std::span<const std::vector<Graft>> candidates,
+                                                     const VariantOptions& options = {}) const;
     /// Machine code with the stubs in, by routes, for the options' target or else the module's; no device is
     /// needed. What candidates of the `link` route share (the skeleton for linking, stubs that were assembled
     /// before) is kept with the skeleton, up to 64 MB. Beside the errors of render_by() those of the

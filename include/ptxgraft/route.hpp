@@ -29,7 +29,8 @@ enum class Route : std::uint8_t {
 /// function of its own: it returns or exits, allocates on the stack, changes the number of registers, uses
 /// wgmma or a carry flag that is set before it, or names a variable, parameter or label of the function
 /// around the site. `link` is one for these, for a stub that names anything of the module, and for a
-/// skeleton with wgmma or setmaxnreg: assemblers give those up around functions that they do not see.
+/// skeleton with wgmma or setmaxnreg: assemblers give those up around functions that they do not see; and for
+/// a stub whose constants are data.
 ///
 /// `automatic` inlines what stands in a loop (of the control-flow graph, or in a function that one calls) or
 /// at a `hot` site, calls what is long at many copies and what stands at a `cold` site, and links when the

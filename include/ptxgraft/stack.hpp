@@ -228,6 +228,17 @@ enum class Leftover : std::uint8_t {
     error,  ///< the compile fails: a value that nobody uses is a slip; `drop.f32` says that it is meant
 };
 
+/// Where the constants of a program stand.
+enum class Constants : std::uint8_t {
+    literals,  ///< in the text
+    /// In a bank: the text loads each from read-only memory (`ld.const`), so that programs that differ only
+    /// in constants have one text, and one machine code. The loads are the library's own, so that a policy
+    /// need not allow them. What has no place in a register stays in the text: immediates, and the preds
+    /// `true` and `false`. With `reuse` equal constants are not one value here, as they may be others later;
+    /// with `fold` what was computed of constants is a constant.
+    data,
+};
+
 /// What a compile may use at most. Each is an error when it is passed (Errc::stack_limit_exceeded), never a
 /// program cut short.
 struct Limits {
@@ -243,7 +254,8 @@ struct CompileOptions {
     bool reuse = false;  ///< one value for equal computations
     /// computes what has constant operands, exactly as PTX would; what PTX leaves open (.approx) stays
     bool fold = false;
-    bool hash = false;  ///< fills Compiled::hash
+    bool hash = false;  ///< fills Compiled::hash and Compiled::parts
+    Constants constants = Constants::literals;
     Limits limits = {};
 };
 
@@ -261,7 +273,12 @@ struct Compiled {
     Effect effects = Effect::none;
     /// of the dataflow, see dataflow_hash; 0 unless CompileOptions::hash
     std::uint64_t hash = 0;
+    DataflowParts parts = {};                       ///< the same, see dataflow_parts
+    std::span<const std::uint64_t> constants = {};  ///< in the arena: those that are data (Stub::constants)
 };
+
+/// The most constants that are data in one program: what a bank of constant memory holds.
+inline constexpr std::uint32_t most_data_constants = 8192;
 
 /// Bytes of arena that are enough to compile a program, found in one pass over it.
 [[nodiscard]] PTXGRAFT_API std::size_t arena_bound(ProgramView program, const Machine& machine,
@@ -290,9 +307,16 @@ class PTXGRAFT_API Compiler {
 
 /// A number that two programs share when they emit the same dataflow, whatever dead code, order of
 /// independent instructions, or sharing they have; stable between processes and machines with equal
-/// signatures. For deduplication before assembly.
+/// signatures. For deduplication before assembly. With Constants::data it is made of the parts.
 [[nodiscard]] PTXGRAFT_API Expected<std::uint64_t> dataflow_hash(ProgramView program, const Machine& machine,
                                                                  const CompileOptions& options = {});
+
+/// The same in two parts: programs that differ only in constants have one structure. Beside what
+/// DataflowParts says, the order of constants counts: of instructions that do not depend on each other, those
+/// with constants stand in one order in programs of one structure. With CompileOptions::reuse, and constants
+/// that are literals, equal constants are one.
+[[nodiscard]] PTXGRAFT_API Expected<DataflowParts> dataflow_parts(ProgramView program, const Machine& machine,
+                                                                  const CompileOptions& options = {});
 
 /// N programs on some threads, into one text.
 struct Batch {
@@ -301,10 +325,13 @@ struct Batch {
         std::uint32_t instruction_count = 0;
         std::uint64_t hash = 0;
         std::uint32_t error = none;  ///< index into `errors`
+        DataflowParts parts = {};
+        std::size_t constants_begin = 0, constants_end = 0;  ///< in `constants`
     };
     static constexpr std::uint32_t none = 0xFFFFFFFFu;
     std::string text;
-    std::vector<Item> items;  ///< one per program
+    std::vector<std::uint64_t> constants;  ///< those that are data, of all programs
+    std::vector<Item> items;               ///< one per program
     std::vector<Error> errors;
 };
 struct BatchOptions {

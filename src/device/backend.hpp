@@ -50,6 +50,9 @@ class LoadedEntry {
     [[nodiscard]] virtual Expected<std::unique_ptr<LoadedEntry>> other(const std::string& entry) const = 0;
     /// Errors: Errc::symbol_unknown.
     [[nodiscard]] virtual Expected<Variable> variable(const std::string& name) const = 0;
+    /// The number of a bank that the module was loaded with, and as many bytes as it has.
+    [[nodiscard]] virtual Expected<void> set_bank(std::size_t number, std::span<const std::byte> bytes,
+                                                  std::uint64_t stream) const = 0;
 };
 
 /// A chain of launches on a device. Destroyed before its backend and after its entries.

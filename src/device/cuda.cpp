@@ -166,10 +166,10 @@ class CudaBackend final : public Backend {
     }
     [[nodiscard]] Expected<std::unique_ptr<LoadedEntry>> load(KnownModule module, const std::string& entry,
                                                               const Cubin* cubin) override {
-        if (cubin != nullptr) return load(cubin->image, entry);
+        if (cubin != nullptr) return load(cubin->image, entry, module.banks);
         auto assembled =
             TRY(default_assembler().assemble(module.source->text, {.target = ptxgraft::name(architecture_)}));
-        return load(assembled.image, entry);
+        return load(assembled.image, entry, module.banks);
     }
     [[nodiscard]] Expected<std::shared_ptr<const Assembler>> jit() override {
         return cuda_jit(context_, architecture_);
@@ -182,13 +182,15 @@ class CudaBackend final : public Backend {
           architecture_(whole_architecture(properties_.compute_major * 10 + properties_.compute_minor)) {}
     // What waited for a timing of another thread goes first.
     [[nodiscard]] Expected<std::unique_ptr<LoadedEntry>> load(std::span<const std::byte> image,
-                                                              const std::string& entry) const {
+                                                              const std::string& entry,
+                                                              std::span<const Bank> banks) const {
         context_->unload_what_waits();
         const TimingLock::Load load(context_->state().lock);
         const auto module = std::make_shared<CudaModule>(
             context_, BlockLimits{properties_.shared_bytes_per_block_optin,
                                   architecture_limits(architecture_.sm).blocks_per_cluster});
         TRY(module->load(image));
+        TRY(module->take_banks(banks));
         return CudaEntry::find(module, entry);
     }
 

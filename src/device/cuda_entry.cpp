@@ -103,6 +103,30 @@ Expected<Variable> CudaModule::variable(const std::string& name) const {
     return Variable{address, bytes};
 }
 
+Expected<void> CudaModule::take_banks(std::span<const Bank> banks) {
+    if (banks.empty()) return {};
+    for (std::size_t i = 0; i < banks.size(); ++i) {
+        const Variable bank = TRY(variable(banks[i].variable));
+        banks_.push_back(bank);
+        TRY(set_bank(i, banks[i].bytes, 0));
+    }
+    // Streams that do not wait for the default one are launched on too.
+    return context_->checked("cuStreamSynchronize",
+                             [](const Driver& driver) { return driver.cuStreamSynchronize(nullptr); });
+}
+
+// The driver has read the bytes when the call returns (CUDA Driver API, "API synchronization behavior":
+// pageable memory is staged first).
+Expected<void> CudaModule::set_bank(std::size_t number, std::span<const std::byte> bytes,
+                                    std::uint64_t stream) const {
+    const Variable& bank = banks_[number];
+    if (bytes.size() > bank.bytes)
+        return fail(Errc::buffer_exceeded, fmt::format("{} bytes in a bank of {}", bytes.size(), bank.bytes));
+    return context_->checked("cuMemcpyHtoDAsync", [&](const Driver& driver) {
+        return driver.cuMemcpyHtoDAsync_v2(bank.address, bytes.data(), bytes.size(), stream_of(stream));
+    });
+}
+
 // --- entries
 
 Expected<std::unique_ptr<LoadedEntry>> CudaEntry::find(std::shared_ptr<const CudaModule> module,

@@ -63,6 +63,10 @@ class CudaModule {
     CudaModule& operator=(const CudaModule&) = delete;
 
     [[nodiscard]] Expected<void> load(std::span<const std::byte> image);
+    /// Their bytes are there when it returns.
+    [[nodiscard]] Expected<void> take_banks(std::span<const Bank> banks);
+    [[nodiscard]] Expected<void> set_bank(std::size_t number, std::span<const std::byte> bytes,
+                                          std::uint64_t stream) const;
     [[nodiscard]] Expected<Variable> variable(const std::string& name) const;
     [[nodiscard]] const std::shared_ptr<const CudaContext>& context() const { return context_; }
     [[nodiscard]] driver::Module handle() const { return handle_; }
@@ -72,6 +76,7 @@ class CudaModule {
     std::shared_ptr<const CudaContext> context_;
     driver::Module handle_ = nullptr;
     BlockLimits limits_;
+    std::vector<Variable> banks_;
 };
 
 class CudaEntry final : public LoadedEntry {
@@ -91,6 +96,10 @@ class CudaEntry final : public LoadedEntry {
     [[nodiscard]] Expected<std::unique_ptr<LoadedEntry>> other(const std::string& entry) const override;
     [[nodiscard]] Expected<Variable> variable(const std::string& name) const override {
         return module_->variable(name);
+    }
+    [[nodiscard]] Expected<void> set_bank(std::size_t number, std::span<const std::byte> bytes,
+                                          std::uint64_t stream) const override {
+        return module_->set_bank(number, bytes, stream);
     }
 
     [[nodiscard]] driver::Function handle() const { return function_; }

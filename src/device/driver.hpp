@@ -190,6 +190,7 @@ constexpr unsigned default_flags = 0, stream_non_blocking = 1;
     X(cuMemAlloc_v2, (DevicePointer * address, std::size_t bytes))                                           \
     X(cuMemFree_v2, (DevicePointer address))                                                                 \
     X(cuMemcpyHtoD_v2, (DevicePointer target, const void* source, std::size_t bytes))                        \
+    X(cuMemcpyHtoDAsync_v2, (DevicePointer target, const void* source, std::size_t bytes, Stream stream))    \
     X(cuMemcpyDtoH_v2, (void* target, DevicePointer source, std::size_t bytes))                              \
     X(cuMemcpyDtoD_v2, (DevicePointer target, DevicePointer source, std::size_t bytes))                      \
     X(cuMemsetD8_v2, (DevicePointer target, unsigned char value, std::size_t count))                         \

@@ -1,6 +1,8 @@
 // The device over the emulator.
 
+#include <algorithm>
 #include <chrono>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -16,6 +18,41 @@ namespace ptxgraft::device {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+/// Modules that functions may share which differ in banks alone: those that use no variables of their own.
+/// The last ones, by their text.
+class KeptModules {
+  public:
+    using Module = std::shared_ptr<const EmulatedModule>;
+    [[nodiscard]] Module find(const KnownModule& module) const {
+        if (module.banks.empty()) return nullptr;
+        const std::lock_guard lock(mutex_);
+        const auto found = std::ranges::find(modules_, module.source, &Kept::source);
+        return found == modules_.end() ? nullptr : found->module;
+    }
+    void keep(const KnownModule& module, Module loaded) {
+        if (module.banks.empty() || names_variables(module)) return;
+        const std::lock_guard lock(mutex_);
+        if (std::ranges::find(modules_, module.source, &Kept::source) != modules_.end()) return;
+        if (modules_.size() == most) modules_.pop_front();
+        modules_.push_back({module.source, std::move(loaded)});
+    }
+
+  private:
+    static constexpr std::size_t most = 8;
+    struct Kept {
+        std::shared_ptr<const SourceText> source;
+        Module module;
+    };
+    // Whether a variable stands anywhere but in its declaration. (Compilers keep those that nobody uses.)
+    [[nodiscard]] static bool names_variables(const KnownModule& module) {
+        return std::ranges::any_of(module.info->variables, [&](const std::string& name) {
+            return launch::count_name(module.source->text, name) > 1;
+        });
+    }
+    mutable std::mutex mutex_;
+    std::deque<Kept> modules_;
+};
 
 /// Everything happens at once and in order, so streams have no state and events are points of the host's
 /// time.
@@ -97,18 +134,36 @@ class EmulatorBackend final : public Backend {
     [[nodiscard]] Expected<std::unique_ptr<LoadedEntry>> load(KnownModule module, const std::string& entry,
                                                               const Cubin*) override {
         const TimingLock::Load load(shared_->lock);
-        if (!module.tree) {
-            auto tree = TRY(syntax::parse(module.source->text));
-            module.tree = std::move(tree);
-        }
-        auto loaded =
-            TRY(emulator::Loader::load(shared_->emulator, std::move(*module.tree), std::move(module.info)));
-        return emulated_entry(shared_, std::move(loaded), entry);
+        std::shared_ptr<const EmulatedModule> loaded = kept_.find(module);
+        const bool is_new = loaded == nullptr;
+        if (is_new) loaded = TRY(decoded(module));
+        auto banks = TRY(banks_of(module, *loaded));
+        if (is_new) kept_.keep(module, loaded);
+        return emulated_entry(shared_, std::move(loaded), entry, std::move(banks));
     }
     [[nodiscard]] Expected<std::unique_ptr<LoadedGraph>> create_graph() override { return emulated_graph(); }
 
   private:
+    [[nodiscard]] Expected<std::shared_ptr<const EmulatedModule>> decoded(KnownModule& module) {
+        if (!module.tree) {
+            auto tree = TRY(syntax::parse(module.source->text));
+            module.tree = std::move(tree);
+        }
+        return emulator::Loader::load(shared_->emulator, std::move(*module.tree), module.info);
+    }
+    [[nodiscard]] Expected<std::shared_ptr<EmulatedBanks>> banks_of(KnownModule& module,
+                                                                    const EmulatedModule& loaded) const {
+        if (module.banks.empty()) return nullptr;
+        auto banks = std::make_shared<EmulatedBanks>();
+        for (Bank& bank : module.banks) {
+            const auto symbol = TRY(shared_->emulator.symbol(loaded, bank.variable));
+            banks->add(symbol.address, std::move(bank.bytes));
+        }
+        return banks;
+    }
+
     std::shared_ptr<SharedEmulator> shared_;
+    KeptModules kept_;
     Architecture architecture_;
     std::mutex events_mutex_;
     std::map<std::uint64_t, Clock::time_point> events_;

@@ -15,8 +15,11 @@ namespace {
 class EmulatedEntry final : public LoadedEntry {
   public:
     EmulatedEntry(std::shared_ptr<SharedEmulator> shared, std::shared_ptr<const EmulatedModule> module,
-                  std::string entry)
-        : shared_(std::move(shared)), module_(std::move(module)), entry_(std::move(entry)) {}
+                  std::string entry, std::shared_ptr<EmulatedBanks> banks)
+        : shared_(std::move(shared)),
+          module_(std::move(module)),
+          entry_(std::move(entry)),
+          banks_(std::move(banks)) {}
 
     // Of the architecture; the emulator itself knows what the entry has.
     [[nodiscard]] launch::EntryLimits limits() const override {
@@ -50,11 +53,16 @@ class EmulatedEntry final : public LoadedEntry {
 
     [[nodiscard]] Expected<std::unique_ptr<LoadedEntry>> other(const std::string& entry) const override {
         const TimingLock::Load load(shared_->lock);
-        return std::make_unique<EmulatedEntry>(shared_, module_, entry);
+        return std::make_unique<EmulatedEntry>(shared_, module_, entry, banks_);
     }
     [[nodiscard]] Expected<Variable> variable(const std::string& name) const override {
         const auto found = TRY(shared_->emulator.symbol(*module_, name));
         return Variable{found.address, found.bytes};
+    }
+    [[nodiscard]] Expected<void> set_bank(std::size_t number, std::span<const std::byte> bytes,
+                                          std::uint64_t) const override {
+        banks_->set(number, bytes);
+        return {};
     }
 
   private:
@@ -63,6 +71,7 @@ class EmulatedEntry final : public LoadedEntry {
     std::shared_ptr<SharedEmulator> shared_;
     std::shared_ptr<const EmulatedModule> module_;
     std::string entry_;
+    std::shared_ptr<EmulatedBanks> banks_;  // null where there are none
 };
 
 Expected<EmulatorStats> EmulatedEntry::launch_counted(const CheckedLaunch& launch) const {
@@ -76,11 +85,13 @@ Expected<EmulatorStats> EmulatedEntry::launch_counted(const CheckedLaunch& launc
     const auto is_stopped = [&] {
         return limits.stop.stop_requested() || (limits.should_stop && limits.should_stop());
     };
-    const auto run = shared_->in_turn_unless(is_stopped, std::chrono::milliseconds(2), [&] {
-        auto launched = shared_->emulator.launch(*module_, entry_, config, bytes);
-        keep_report();
-        return launched;
-    });
+    const auto run =
+        shared_->in_turn_unless(is_stopped, std::chrono::milliseconds(2), [&]() -> Expected<EmulatorStats> {
+            if (banks_ != nullptr) TRY(banks_->write(shared_->emulator));
+            auto launched = shared_->emulator.launch(*module_, entry_, config, bytes);
+            keep_report();
+            return launched;
+        });
     if (!run) return tl::unexpected(site::with_stub(run.error(), ptx(*module_)));
     return *run;
 }
@@ -154,6 +165,12 @@ class EmulatedGraph final : public LoadedGraph {
 
 }  // namespace
 
+Expected<void> EmulatedBanks::write(Emulator& emulator) const {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [address, bytes] : banks_) TRY(emulator.write(address, bytes));
+    return {};
+}
+
 DeviceProperties emulated_properties(Architecture architecture, std::uint64_t memory_bytes) {
     const ArchitectureLimits limits = architecture_limits(architecture.sm);
     return {.kind = DeviceKind::emulator,
@@ -179,8 +196,10 @@ DeviceProperties emulated_properties(Architecture architecture, std::uint64_t me
 }
 
 std::unique_ptr<LoadedEntry> emulated_entry(std::shared_ptr<SharedEmulator> shared,
-                                            std::shared_ptr<const EmulatedModule> module, std::string entry) {
-    return std::make_unique<EmulatedEntry>(std::move(shared), std::move(module), std::move(entry));
+                                            std::shared_ptr<const EmulatedModule> module, std::string entry,
+                                            std::shared_ptr<EmulatedBanks> banks) {
+    return std::make_unique<EmulatedEntry>(std::move(shared), std::move(module), std::move(entry),
+                                           std::move(banks));
 }
 
 std::unique_ptr<LoadedGraph> emulated_graph() { return std::make_unique<EmulatedGraph>(); }

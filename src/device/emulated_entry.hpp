@@ -71,6 +71,26 @@ class SharedEmulator {
     EmulatorReport report_;
 };
 
+/// The banks of a function, which are written before each of its launches: functions of one module have
+/// constants of their own. Threads: any number may use one.
+class EmulatedBanks {
+  public:
+    /// A variable, and the bytes that it gets.
+    void add(std::uint64_t address, std::vector<std::byte> bytes) {
+        banks_.emplace_back(address, std::move(bytes));
+    }
+    void set(std::size_t number, std::span<const std::byte> bytes) {
+        const std::lock_guard lock(mutex_);
+        banks_[number].second.assign(bytes.begin(), bytes.end());
+    }
+    /// In the device's turn.
+    [[nodiscard]] Expected<void> write(Emulator& emulator) const;
+
+  private:
+    mutable std::mutex mutex_;
+    std::vector<std::pair<std::uint64_t, std::vector<std::byte>>> banks_;
+};
+
 /// %nsmid of the emulator.
 inline constexpr std::uint32_t emulated_multiprocessors = 132;
 
@@ -79,7 +99,8 @@ inline constexpr std::uint32_t emulated_multiprocessors = 132;
 
 [[nodiscard]] std::unique_ptr<LoadedEntry> emulated_entry(std::shared_ptr<SharedEmulator> shared,
                                                           std::shared_ptr<const EmulatedModule> module,
-                                                          std::string entry);
+                                                          std::string entry,
+                                                          std::shared_ptr<EmulatedBanks> banks);
 [[nodiscard]] std::unique_ptr<LoadedGraph> emulated_graph();
 
 }  // namespace ptxgraft::device

@@ -45,6 +45,15 @@ Expected<void> device::Loader::check_target(const Device& device, std::string_vi
 
 device::Backend& device::Loader::backend(const Device& device) { return *device.data_->backend; }
 
+Expected<void> device::Loader::set_bank(const Function& function, std::size_t number,
+                                        std::span<const std::byte> bytes, const Stream* stream) {
+    if (stream != nullptr && stream->device_ != function.data_->device)
+        return fail(Errc::device_differs, std::string("the stream of the constants"));
+    return or_out_of_memory([&] {
+        return function.data_->loaded->set_bank(number, bytes, stream == nullptr ? 0 : stream->handle());
+    });
+}
+
 const SourceText& device::Loader::source(const Function& function) { return *function.data_->source; }
 
 Expected<device::CheckedLaunch> Function::Data::check(const LaunchConfig& config,

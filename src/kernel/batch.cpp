@@ -9,7 +9,9 @@
 #include "base/threads.hpp"
 #include "base/try.hpp"
 #include "kernel/batch.hpp"
+#include "kernel/kernel_data.hpp"
 #include "kernel/machine_code.hpp"
+#include "kernel/variants.hpp"
 #include "link/cache.hpp"
 
 namespace ptxgraft {
@@ -115,6 +117,7 @@ class Many {
         find_equal_ones();
         for_each(firsts_.size(), many_, [&](std::size_t k) { give_kept(firsts_[k]); });
         std::erase_if(firsts_, [&](std::size_t i) { return results_.has(i); });
+        assemble_together();
         for (const std::size_t i : firsts_) modules_.add(*planned_[i]);
         modules_.assemble(many_);
         for_each(firsts_.size(), many_, [&](std::size_t k) { make(firsts_[k]); });
@@ -143,6 +146,53 @@ class Many {
         auto kept = without_throwing<MachineCode>([&] { return maker_.find_kept(*planned_[i]); });
         if (kept) give(i, std::move(kept));
     }
+    // Several to a module, and enough modules for all threads. Those that remain are made alone.
+    void assemble_together() {
+        if (many_.variants_per_module < 2 || !maker_.skeleton().variants()) return;
+        const VariantPlan& plan = *maker_.skeleton().variants();
+        std::vector<std::size_t> taken;
+        for (const std::size_t i : firsts_)
+            if (planned_[i]->banks.empty() && plan.takes(*planned_[i])) taken.push_back(i);
+        const std::size_t threads = thread_count(many_.threads);
+        const std::size_t size =
+            std::clamp<std::size_t>((taken.size() + threads - 1) / threads, 1, many_.variants_per_module);
+        for_each((taken.size() + size - 1) / size, many_, [&](std::size_t k) {
+            const auto group = std::span(taken).subspan(k * size, std::min(size, taken.size() - k * size));
+            (void)without_throwing<void>([&]() -> Expected<void> {
+                assemble_together(plan, group);
+                return {};
+            });
+        });
+        std::erase_if(firsts_, [&](std::size_t i) { return results_.has(i); });
+    }
+    void assemble_together(const VariantPlan& plan, std::span<const std::size_t> group) {
+        if (group.size() < 2) return;
+        Stopwatch watch;
+        std::vector<const Candidate*> candidates;
+        std::vector<std::string> suffixes;
+        for (std::size_t k = 0; k < group.size(); ++k) {
+            candidates.push_back(&*planned_[group[k]]);
+            suffixes.push_back(plan.suffix(k));
+        }
+        const auto module = std::make_shared<const VariantModule>(
+            render_variants(maker_.skeleton(), plan, candidates, suffixes));
+        const double share = 1.0 / static_cast<double>(group.size());
+        GraftTimes times{.render = watch.lap() * share};
+        const auto cubin = maker_.assemble_variants(*module);
+        times.assemble = watch.lap() * share;
+        if (!cubin) return take_apart(plan, group, cubin.error());
+        for (std::size_t k = 0; k < group.size(); ++k)
+            give(group[k],
+                 MachineCode{
+                     *cubin, candidates[k]->choices, times, CacheLevel::none, {}, suffixes[k], module});
+    }
+    // What ends the assembler may take long: each is then made alone.
+    void take_apart(const VariantPlan& plan, std::span<const std::size_t> group, const Error& why) {
+        if (why.code == Errc::assembler_ended) return;
+        const std::size_t half = group.size() / 2;
+        assemble_together(plan, group.first(half));
+        assemble_together(plan, group.subspan(half));
+    }
     void make(std::size_t i) {
         give(i, without_throwing<MachineCode>([&]() -> Expected<MachineCode> {
                  if (const Error* const error = modules_.error_of(*planned_[i]))
@@ -157,6 +207,7 @@ class Many {
         for (const std::size_t other : equal->second) {
             Expected<MachineCode> copy = result;
             if (copy) copy->times = {};
+            if (copy) copy->banks = planned_[other]->banks;
             if (copy) copy->from = CacheLevel::memory;
             results_.set(other, std::move(copy));
         }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/try.hpp"
+#include "kernel/banks.hpp"
 
 namespace ptxgraft {
 namespace kernel {
@@ -50,7 +51,39 @@ Expected<std::vector<const Site*>> filled_sites(const Sites& all, std::span<cons
     return sites;
 }
 
+std::string with_pieces(const std::string& ptx, const std::vector<Piece>& pieces) {
+    std::string text;
+    std::size_t at = 0;
+    for (const Piece& piece : pieces) {
+        text.append(ptx, at, piece.replaced.begin - at).append(piece.text);
+        at = piece.replaced.end;
+    }
+    return text.append(ptx, at);
+}
+
+std::string render_stubs(const Skeleton::Data& skeleton, const Candidate& candidate, LinkedAs linked) {
+    if (candidate.plan != nullptr) return with_pieces(skeleton.ptx, pieces_of(candidate, linked));
+    std::vector<Replacement> replacements;
+    replacements.reserve(candidate.filled.size());
+    for (const RoutePlan::Filled& one : candidate.filled) replacements.push_back({one.site->name, one.ptx()});
+    return *ptxgraft::render(skeleton.ptx, skeleton.sites, replacements);
+}
+
 }  // namespace
+
+std::vector<Piece> pieces_of(const Candidate& candidate, LinkedAs linked) {
+    if (candidate.plan != nullptr) {
+        std::vector<RoutePlan::Filled> filled = candidate.filled;
+        for (RoutePlan::Filled& one : filled)
+            if (one.route == Route::link && linked == LinkedAs::called) one.route = Route::call;
+        return candidate.plan->pieces(filled);
+    }
+    std::vector<Piece> pieces;
+    for (const RoutePlan::Filled& one : candidate.filled)
+        for (const SiteCopy& copy : one.site->copies) pieces.push_back({copy.stub, one.ptx()});
+    std::ranges::sort(pieces, {}, [](const Piece& piece) { return piece.replaced.begin; });
+    return pieces;
+}
 
 Route route_at(const RouteOptions& options, std::string_view site) {
     const auto found = options.sites.find(site);
@@ -73,9 +106,14 @@ bool Candidate::has(Route route) const {
 link::Key Candidate::key() const {
     link::KeyBuilder key;
     key.add("candidate 1");
-    for (const auto& [site, stub, route] : filled) {
+    for (const RoutePlan::Filled& one : filled) {
+        const auto [site, stub] = std::pair(one.site, one.stub);
         key.add(site->name);
-        key.add(name(route));
+        key.add(name(one.route));
+        if (!stub->constants().empty()) {
+            add_structure(key, *stub, *site);
+            continue;
+        }
         const std::uint64_t hash = stub->dataflow_hash();
         // The hash numbers the operands of the stub's own signature.
         const bool is_hashed = hash != 0 && stub->signature() == site->signature;
@@ -91,6 +129,7 @@ Expected<Candidate> plan_candidate(const Skeleton::Data& skeleton, std::span<con
         if (skeleton.sites.find(name) == nullptr) return unknown_site(name, skeleton.sites);
     const std::vector<const Site*> sites = TRY(filled_sites(skeleton.sites, grafts));
     Candidate candidate;
+    candidate.banks = banks_of(skeleton.banks(), sites, grafts);
     for (std::size_t i = 0; i < grafts.size(); ++i) {
         const Route wanted = route_at(routes, grafts[i].site);
         if (wanted == Route::inlined) {
@@ -105,40 +144,42 @@ Expected<Candidate> plan_candidate(const Skeleton::Data& skeleton, std::span<con
         candidate.filled.push_back({sites[i], &grafts[i].stub, choice->route});
         candidate.choices.push_back(std::move(*choice));
     }
+    for (const ConstantBank& bank : candidate.banks) {
+        auto& one = *std::ranges::find(candidate.filled, bank.site,
+                                       [](const RoutePlan::Filled& f) { return f.site->name; });
+        one.bound_text = text_with_bank(bank);
+    }
     return candidate;
 }
 
-std::string render(const Skeleton::Data& skeleton, const Candidate& candidate, LinkedAs linked) {
-    if (candidate.plan != nullptr) {
-        std::vector<RoutePlan::Filled> filled = candidate.filled;
-        for (RoutePlan::Filled& one : filled)
-            if (one.route == Route::link && linked == LinkedAs::called) one.route = Route::call;
-        return candidate.plan->render(skeleton.ptx, filled);
-    }
-    std::vector<Replacement> replacements;
-    replacements.reserve(candidate.filled.size());
-    for (const RoutePlan::Filled& one : candidate.filled)
-        replacements.push_back({one.site->name, one.stub->ptx()});
-    return *ptxgraft::render(skeleton.ptx, skeleton.sites, replacements);
+std::string render(const Skeleton::Data& skeleton, const Candidate& candidate, LinkedAs linked,
+                   BankValues values) {
+    std::string text = render_stubs(skeleton, candidate, linked);
+    if (!candidate.banks.empty())
+        text.insert(skeleton.info->head_end, declarations(candidate.banks, values == BankValues::written));
+    return text;
 }
 
 // Named after its entry when it has one alone.
 std::shared_ptr<const SourceText> text_of(const Skeleton::Data& skeleton, const Candidate& candidate) {
-    const std::string name = skeleton.entries.size() == 1 ? skeleton.entries.front() : "candidate";
-    return std::make_shared<const SourceText>(
-        SourceText{name + ".ptx", render(skeleton, candidate, LinkedAs::called)});
+    const auto make = [&] {
+        const std::string name = skeleton.entries.size() == 1 ? skeleton.entries.front() : "candidate";
+        return std::make_shared<const SourceText>(
+            SourceText{name + ".ptx", render(skeleton, candidate, LinkedAs::called)});
+    };
+    return candidate.banks.empty() ? make() : skeleton.structures.find_or_make(candidate.key(), make);
 }
 
 }  // namespace kernel
 
 Expected<std::string> Skeleton::render(std::span<const Graft> grafts) const {
     const auto candidate = TRY(kernel::plan_candidate(*data_, grafts, {}));
-    return kernel::render(*data_, candidate, kernel::LinkedAs::called);
+    return kernel::render(*data_, candidate, kernel::LinkedAs::called, kernel::BankValues::written);
 }
 
 Expected<Rendered> Skeleton::render_by(std::span<const Graft> grafts, const RouteOptions& routes) const {
     auto candidate = TRY(kernel::plan_candidate(*data_, grafts, routes));
-    return Rendered{kernel::render(*data_, candidate, kernel::LinkedAs::called),
+    return Rendered{kernel::render(*data_, candidate, kernel::LinkedAs::called, kernel::BankValues::written),
                     std::move(candidate.choices)};
 }
 

@@ -20,10 +20,11 @@ struct Candidate {
     std::vector<RoutePlan::Filled> filled;
     std::vector<RouteChoice> choices;
     const RoutePlan* plan = nullptr;  ///< null when everything is inlined
+    std::vector<ConstantBank> banks = {};
 
     [[nodiscard]] bool has(Route route) const;
     /// Equal for candidates of one skeleton that compute the same by the same routes: their stubs have one
-    /// text, or one dataflow hash.
+    /// text, or one dataflow hash; of constants that are data the number counts alone.
     [[nodiscard]] link::Key key() const;
 };
 /// Errors are those of Skeleton::render_by. `costs`: of a prepared skeleton whose stubs may be linked.
@@ -36,9 +37,18 @@ enum class LinkedAs : std::uint8_t {
     called,   ///< they are in the text, as called ones
     missing,  ///< the text only declares them: it is assembled for linking
 };
-[[nodiscard]] std::string render(const Skeleton::Data& skeleton, const Candidate& candidate, LinkedAs linked);
+/// What the candidate's stubs make of the skeleton's text, in its order.
+[[nodiscard]] std::vector<Piece> pieces_of(const Candidate& candidate, LinkedAs linked);
 
-/// The text of an error's place: with all stubs in.
+/// What the variables of constants that are data hold.
+enum class BankValues : std::uint8_t {
+    written,   ///< the constants
+    left_out,  ///< nothing: one text for all candidates of a structure
+};
+[[nodiscard]] std::string render(const Skeleton::Data& skeleton, const Candidate& candidate, LinkedAs linked,
+                                 BankValues values = BankValues::left_out);
+
+/// The text of an error's place: with all stubs in. Of candidates that differ in constants alone it is one.
 [[nodiscard]] std::shared_ptr<const SourceText> text_of(const Skeleton::Data& skeleton,
                                                         const Candidate& candidate);
 

@@ -86,11 +86,19 @@ Expected<MachineCode> MachineCodeMaker::make(Candidate candidate, GraftTimes tim
 }
 
 Expected<MachineCode> MachineCodeMaker::find_kept(const Candidate& candidate) const {
-    if (cache_ == nullptr || link::names_file(options_)) return fail(Errc::work_stopped);
+    const Cache* const cache = cache_for(candidate);
+    if (cache == nullptr) return fail(Errc::work_stopped);
     CacheLevel from = CacheLevel::none;
     const auto make_nothing = []() -> Expected<Cubin> { return fail(Errc::work_stopped); };
-    auto cubin = TRY(link::find_or_make(*cache_, key_of(candidate), make_nothing, &from));
-    return MachineCode{std::move(cubin), candidate.choices, {}, from};
+    auto cubin = TRY(link::find_or_make(*cache, key_of(candidate), make_nothing, &from));
+    return MachineCode{std::move(cubin), candidate.choices, {}, from, candidate.banks};
+}
+
+// Structures are kept where nobody gave a cache: constants are changed to be tried.
+const Cache* MachineCodeMaker::cache_for(const Candidate& candidate) const {
+    if (link::names_file(options_)) return nullptr;
+    if (cache_ == nullptr && !candidate.banks.empty()) return &skeleton_.structures.cache();
+    return cache_;
 }
 
 // What `auto` would link, and what does not link, is called.
@@ -115,7 +123,8 @@ Expected<MachineCode> MachineCodeMaker::make_as_planned(const Candidate& candida
     if (text != nullptr) source = *text = text_of(skeleton_, candidate);
     CacheLevel from = CacheLevel::none;
     Part cubin;
-    if (cache_ == nullptr || link::names_file(options_)) {
+    const Cache* const cache = cache_for(candidate);
+    if (cache == nullptr) {
         cubin = TRY(made(candidate, source, times));
     } else {
         std::optional<Error> error;
@@ -125,13 +134,13 @@ Expected<MachineCode> MachineCodeMaker::make_as_planned(const Candidate& candida
             error = std::move(part.error());
             return fail(Errc::work_stopped);
         };
-        auto found = link::find_or_make(*cache_, key_of(candidate), make_cubin, &from);
+        auto found = link::find_or_make(*cache, key_of(candidate), make_cubin, &from);
         if (!found && !error)
             found = made(candidate, source, times);  // of another thread, for which it waited
         if (!found) return tl::unexpected(error ? *error : found.error());
         cubin = std::move(*found);
     }
-    return MachineCode{std::move(cubin), candidate.choices, times, from};
+    return MachineCode{std::move(cubin), candidate.choices, times, from, candidate.banks};
 }
 
 link::Key MachineCodeMaker::key_of(const Candidate& candidate) const {

@@ -29,6 +29,13 @@ class MachineCodeMaker {
     /// Assembles several stubs as one module, and keeps it. Spans of errors are in the text of the module: a
     /// head, then the stubs.
     [[nodiscard]] Expected<Linking::Part> assemble_stubs(std::span<const RoutePlan::Linked> stubs) const;
+    /// Candidates in one module. Spans of errors are in its text.
+    [[nodiscard]] Expected<Linking::Part> assemble_variants(const VariantModule& module) const {
+        return assembler_.assemble(module.source->text, options_).map([](Cubin&& cubin) {
+            return std::make_shared<const Cubin>(std::move(cubin));
+        });
+    }
+    [[nodiscard]] const Skeleton::Data& skeleton() const { return skeleton_; }
     [[nodiscard]] std::size_t module_head_size() const { return skeleton_.plan()->module_head().size(); }
     [[nodiscard]] bool is_assembled(const RoutePlan::Linked& stub) const;
 
@@ -38,6 +45,7 @@ class MachineCodeMaker {
                                                         std::shared_ptr<const SourceText>* text) const;
     [[nodiscard]] Expected<Part> assembled(std::shared_ptr<const SourceText> source,
                                            const AssembleOptions& options) const;
+    [[nodiscard]] const Cache* cache_for(const Candidate& candidate) const;
     [[nodiscard]] link::Key key_of(const Candidate& candidate) const;
     [[nodiscard]] Expected<Part> skeleton_for(const Candidate& candidate) const;
     [[nodiscard]] Expected<Part> module_of(const RoutePlan::Linked& stub) const;

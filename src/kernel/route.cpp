@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <list>
 
 #include "link/cache.hpp"
 #include "ptxgraft/syntax.hpp"
@@ -101,6 +100,8 @@ bool RoutePlan::may_leave(const Site& site) const { return unwanted(site).empty(
 
 std::string RoutePlan::obstacle(const Site& site, const Stub& stub, Route route) const {
     if (route == Route::link && !link_obstacle_.empty()) return link_obstacle_;
+    if (route == Route::link && !stub.constants().empty())
+        return "its constants are data: they stand in a variable of the skeleton's module";
     link::KeyBuilder key;
     key.add(name(route));
     key.add(site.name);
@@ -122,7 +123,7 @@ std::string RoutePlan::obstacle(const Site& site, const Stub& stub, Route route)
 std::string RoutePlan::find_obstacle(const Site& site, const Stub& stub, Route route) const {
     if (contains(stub.effects(), Effect::exit)) return "it ends the function that it stands in";
     const auto tree = syntax::parse(".version 9.0\n.target sm_90a\n.address_size 64\n" +
-                                    definition(site, stub, Route::call));
+                                    definition(site, stub.ptx(), Route::call));
     if (!tree) return message(tree.error());
     bool sets_carry = false;
     std::vector<syntax::Token> tokens;
@@ -152,15 +153,15 @@ std::string RoutePlan::find_obstacle(const Site& site, const Stub& stub, Route r
     return {};
 }
 
-std::string RoutePlan::definition(const Site& site, const Stub& stub, Route way) const {
+std::string RoutePlan::definition(const Site& site, std::string_view stub, Route way) const {
     const SiteRoute& route = route_of(site);
     const syntax::OutlinedText& text = way == Route::link ? route.linked : route.text;
     return text.definition(route.declared, fmt::format("\n\t{}{}\n{}\t{}", ptxgraft::site::called_begin,
-                                                       site.name, stub.ptx(), ptxgraft::site::called_end));
+                                                       site.name, stub, ptxgraft::site::called_end));
 }
 
 RoutePlan::Linked RoutePlan::linked(const Site& site, const Stub& stub) const {
-    Linked result{linked_name(site), ".visible " + definition(site, stub, Route::link)};
+    Linked result{linked_name(site), ".visible " + definition(site, stub.ptx(), Route::link)};
     const std::size_t at = result.text.find(result.name);
     link::KeyBuilder key;
     key.add(result.text);
@@ -175,34 +176,24 @@ std::string RoutePlan::linked_name(const Site& site) const {
     return route_of(site).function + std::string(no_stub);
 }
 
-std::string RoutePlan::render(const std::string& ptx, std::span<const Filled> filled) const {
-    struct Piece {
-        Span replaced;
-        std::string_view text;
-    };
+std::vector<Piece> RoutePlan::pieces(std::span<const Filled> filled) const {
     std::vector<Piece> pieces;
-    std::list<std::string> made;
-    for (const auto& [site, stub, way] : filled) {
+    for (const Filled& one : filled) {
+        const auto [site, way] = std::pair(one.site, one.route);
         const SiteRoute& route = route_of(*site);
         const auto begin = static_cast<std::uint32_t>(route.function_begin);
-        std::string_view text = stub->ptx();
+        std::string_view text = one.ptx();
         if (way == Route::call || way == Route::link) {
-            made.push_back(
-                (way == Route::call ? definition(*site, *stub, way) : ".extern " + route.linked.prototype()) +
-                "\n");
-            pieces.push_back({{begin, begin}, made.back()});
+            pieces.push_back({{begin, begin},
+                              (way == Route::call ? definition(*site, one.ptx(), way)
+                                                  : ".extern " + route.linked.prototype()) +
+                                  "\n"});
             text = way == Route::call ? route.call : route.linked_call;
         }
-        for (const SiteCopy& copy : site->copies) pieces.push_back({copy.stub, text});
+        for (const SiteCopy& copy : site->copies) pieces.push_back({copy.stub, std::string(text)});
     }
     std::ranges::stable_sort(pieces, {}, [](const Piece& piece) { return piece.replaced.begin; });
-    std::string text;
-    std::size_t at = 0;
-    for (const Piece& piece : pieces) {
-        text.append(ptx, at, piece.replaced.begin - at).append(piece.text);
-        at = piece.replaced.end;
-    }
-    return text.append(ptx, at);
+    return pieces;
 }
 
 }  // namespace kernel

@@ -39,11 +39,23 @@ struct SiteRoute {
     std::size_t copies = 0;
 };
 
+/// What takes the place of a part of a skeleton's text.
+struct Piece {
+    Span replaced;
+    std::string text;
+};
+
 /// Milliseconds that a candidate costs, measured when a skeleton was prepared.
 struct RouteCosts {
     double whole = 0;   ///< assembled with the skeleton
     double linked = 0;  ///< assembled by itself, and linked
 };
+
+/// What no name of the text begins with.
+[[nodiscard]] std::string free_prefix(std::string_view ptx);
+/// A name that says which site it is for, of letters that PTX allows; the number keeps it apart from other
+/// sites'.
+[[nodiscard]] std::string site_name(const std::string& prefix, std::size_t number, std::string_view site);
 
 /// Adds the labels and variables that are declared in a function, its registers too if they are wanted.
 void add_declared_names(syntax::Statement function, bool with_registers,
@@ -58,13 +70,19 @@ class RoutePlan {
     /// Errors: Errc::route_not_possible.
     [[nodiscard]] Expected<RouteChoice> choose(const Site& site, const Stub& stub, Route wanted,
                                                const RouteCosts* costs = nullptr) const;
-    /// The text with stubs in, by the choices: what the linked ones' functions are is only declared.
+    /// What stubs make of the text, by the choices: what the linked ones' functions are is only declared.
     struct Filled {
         const Site* site;
         const Stub* stub;
         Route route;
+        /// of a stub whose constants are data: its text at this site
+        std::string bound_text = {};
+
+        [[nodiscard]] const std::string& ptx() const { return bound_text.empty() ? stub->ptx() : bound_text; }
     };
-    [[nodiscard]] std::string render(const std::string& ptx, std::span<const Filled> filled) const;
+    [[nodiscard]] std::vector<Piece> pieces(std::span<const Filled> filled) const;
+    /// The name of a site's function.
+    [[nodiscard]] const std::string& function_name(const Site& site) const { return route_of(site).function; }
 
     /// A linked stub: its function as a module's text, without the module's head, and the function's name.
     struct Linked {
@@ -87,7 +105,7 @@ class RoutePlan {
     [[nodiscard]] std::string obstacle(const Site& site, const Stub& stub, Route route) const;
     [[nodiscard]] std::string find_obstacle(const Site& site, const Stub& stub, Route route) const;
     [[nodiscard]] std::string unwanted(const Site& site) const;
-    [[nodiscard]] std::string definition(const Site& site, const Stub& stub, Route route) const;
+    [[nodiscard]] std::string definition(const Site& site, std::string_view stub, Route route) const;
 
     const Sites* sites_ = nullptr;
     std::vector<SiteRoute> routes_;  // by site

@@ -28,21 +28,6 @@ std::vector<Passed> registers_of(const Signature& signature, bool (*wanted)(Dire
     return all;
 }
 
-// What no name of the text begins with.
-std::string free_prefix(std::string_view ptx) {
-    std::string prefix = "ptxgraft_";
-    while (ptx.find(prefix) != std::string_view::npos) prefix += '_';
-    return prefix;
-}
-
-// The number keeps the parameters' names of one function apart from the others' names.
-std::string function_name(const std::string& prefix, std::size_t number, std::string_view site) {
-    std::string name = prefix + std::to_string(number) + "_";
-    for (const char c : site)
-        name += (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ? c : '_';
-    return name;
-}
-
 std::uint32_t line_of(std::string_view text, std::size_t at) {
     return static_cast<std::uint32_t>(
                std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n')) +
@@ -143,6 +128,19 @@ void add_module_names(const syntax::Module& module, std::unordered_set<std::stri
 
 }  // namespace
 
+std::string free_prefix(std::string_view ptx) {
+    std::string prefix = "ptxgraft_";
+    while (ptx.find(prefix) != std::string_view::npos) prefix += '_';
+    return prefix;
+}
+
+std::string site_name(const std::string& prefix, std::size_t number, std::string_view site) {
+    std::string name = prefix + std::to_string(number) + "_";
+    for (const char c : site)
+        name += (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ? c : '_';
+    return name;
+}
+
 Expected<RoutePlan> RoutePlan::make(const std::string& ptx, const Sites& sites) {
     const syntax::Module module = TRY(syntax::parse(ptx));
     const std::vector<syntax::Statement> functions = module.functions();
@@ -173,7 +171,7 @@ Expected<RoutePlan> RoutePlan::make(const std::string& ptx, const Sites& sites) 
     std::ranges::sort(loops, {}, &Span::begin);
     const std::string prefix = free_prefix(ptx);
     for (const Site& site : sites.sites) {
-        const std::string name = function_name(prefix, plan.routes_.size(), site.name);
+        const std::string name = site_name(prefix, plan.routes_.size(), site.name);
         const std::vector<Passed> in =
             registers_of(site.signature, [](Direction d) { return d != Direction::out; });
         const std::vector<Passed> out =

@@ -8,8 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "kernel/banks.hpp"
 #include "kernel/linking.hpp"
 #include "kernel/route.hpp"
+#include "kernel/variants.hpp"
 #include "launch/module_info.hpp"
 #include "ptxgraft/kernel.hpp"
 
@@ -21,11 +23,24 @@ struct Skeleton::Data {
     std::shared_ptr<const launch::ModuleInfo> info;
     std::vector<std::string> entries;  // names
     mutable kernel::Linking linking = {};
+    mutable kernel::Structures structures = {};
 
     /// Made when it is first asked for.
     [[nodiscard]] const Expected<kernel::RoutePlan>& plan() const {
         std::call_once(planned_, [this] { plan_ = kernel::RoutePlan::make(ptx, sites); });
         return *plan_;
+    }
+
+    /// Made when it is first asked for.
+    [[nodiscard]] const Expected<kernel::VariantPlan>& variants() const {
+        std::call_once(split_, [this] { variants_ = kernel::VariantPlan::make(ptx, sites); });
+        return *variants_;
+    }
+
+    /// Of the variables for constants; made when somebody asks for one.
+    [[nodiscard]] const kernel::BankNames& banks() const {
+        std::call_once(named_, [this] { banks_.emplace(ptx, sites); });
+        return *banks_;
     }
 
     /// Of the text.
@@ -39,6 +54,10 @@ struct Skeleton::Data {
     }
 
   private:
+    mutable std::once_flag split_;
+    mutable std::optional<Expected<kernel::VariantPlan>> variants_;
+    mutable std::once_flag named_;
+    mutable std::optional<kernel::BankNames> banks_;
     mutable std::once_flag hashed_;
     mutable link::Key key_;
     mutable std::once_flag planned_;

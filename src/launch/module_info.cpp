@@ -116,17 +116,37 @@ void add_variables(const syntax::Statement& statement, std::vector<std::string>&
     for (const auto& declared : variable->declarators) names.emplace_back(declared.name);
 }
 
+bool is_of_head(syntax::StatementKind kind) {
+    using syntax::StatementKind;
+    return kind == StatementKind::version || kind == StatementKind::target ||
+           kind == StatementKind::address_size;
+}
+
 }  // namespace
 
 ModuleInfo module_info(const syntax::Module& module) {
     ModuleInfo info{.target = std::string(module.target())};
     for (const syntax::Statement& statement : module.statements()) {
+        if (is_of_head(statement.kind())) info.head_end = statement.span().end;
         if (statement.kind() == syntax::StatementKind::variable) add_variables(statement, info.variables);
         if (statement.kind() == syntax::StatementKind::function && statement.is_entry() &&
             statement.is_definition())
             info.entries.push_back(entry_info(statement));
     }
     return info;
+}
+
+std::size_t count_name(std::string_view text, std::string_view name) {
+    const auto is_part = [](char c) {
+        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
+               c == '$' || c == '%';
+    };
+    std::size_t count = 0;
+    for (std::size_t at = 0, end = 0; (at = text.find(name, end)) != std::string_view::npos;) {
+        end = at + name.size();
+        count += (at == 0 || !is_part(text[at - 1])) && (end == text.size() || !is_part(text[end]));
+    }
+    return count;
 }
 
 Expected<const EntryInfo*> find_entry(const ModuleInfo& module, std::string_view name) {

@@ -32,6 +32,7 @@ struct EntryInfo {
 struct ModuleInfo {
     std::string target;                       ///< "sm_90a": the first of `.target`; empty when there is none
     std::vector<EntryInfo> entries = {};      ///< in the order of the text
+    std::size_t head_end = 0;                 ///< behind `.version`, `.target` and `.address_size`
     std::vector<std::string> variables = {};  ///< names of the module's `.global` and `.const` variables
 };
 [[nodiscard]] ModuleInfo module_info(const syntax::Module& module);
@@ -39,6 +40,9 @@ struct ModuleInfo {
 /// The entry of that name, or the only one when the name is empty. Errors: Errc::entry_unknown and
 /// Errc::entry_not_named list the entries; Errc::type_unknown with its span in the module's text.
 [[nodiscard]] Expected<const EntryInfo*> find_entry(const ModuleInfo& module, std::string_view name);
+
+/// How often a name stands in a text, be it in a comment.
+[[nodiscard]] std::size_t count_name(std::string_view text, std::string_view name);
 
 /// Bytes of an element of an entry's parameter of that type (`.u64`); 0 for a type that none has.
 [[nodiscard]] std::uint64_t element_bytes(std::string_view type);

@@ -61,7 +61,37 @@ const std::string& Stub::ptx() const { return data_->ptx; }
 const Signature& Stub::signature() const { return data_->signature; }
 Effect Stub::effects() const { return data_->effects; }
 std::uint32_t Stub::instruction_count() const { return data_->instruction_count; }
-std::uint64_t Stub::dataflow_hash() const { return data_->dataflow_hash; }
+
+std::uint64_t Stub::dataflow_hash() const {
+    return constants_ != nullptr && data_->dataflow_hash != 0 ? hash_of_parts(dataflow_parts())
+                                                              : data_->dataflow_hash;
+}
+
+DataflowParts Stub::dataflow_parts() const {
+    DataflowParts parts = data_->parts;
+    if (constants_ != nullptr && data_->dataflow_hash != 0) parts.constants = hash_of_constants(*constants_);
+    return parts;
+}
+
+std::span<const std::uint64_t> Stub::constants() const {
+    return constants_ == nullptr ? std::span<const std::uint64_t>() : *constants_;
+}
+
+Expected<Stub> Stub::with_constants(std::span<const std::uint64_t> constants) const {
+    if (constants.size() != this->constants().size())
+        return fail(Errc::constants_differ,
+                    fmt::format("it has {}, not {}", this->constants().size(), constants.size()));
+    if (constants.empty()) return *this;
+    return Stub(data_, std::make_shared<const Constants>(constants.begin(), constants.end()));
+}
+
+bool Stub::has_structure_of(const Stub& other) const {
+    if (data_ == other.data_) return true;
+    if (constants().size() != other.constants().size() || signature() != other.signature()) return false;
+    if (constants_ != nullptr && data_->parts.structure != 0 && other.data_->parts.structure != 0)
+        return data_->parts.structure == other.data_->parts.structure;
+    return ptx() == other.ptx();
+}
 
 Expected<void> Stub::check(const Site& site) const {
     for (const SiteOperand& operand : signature().operands) {

@@ -275,6 +275,12 @@ FAKE Result cuMemcpyHtoD_v2(DevicePointer target, const void* source, std::size_
     std::memcpy(host(target), source, bytes);
     return call.result;
 }
+FAKE Result cuMemcpyHtoDAsync_v2(DevicePointer target, const void* source, std::size_t bytes, Stream stream) {
+    const Call call("cuMemcpyHtoDAsync_v2");
+    state.copies.push_back({target, bytes, number(stream)});
+    if (!call.failed()) std::memcpy(host(target), source, bytes);
+    return call.result;
+}
 FAKE Result cuMemcpyDtoH_v2(void* target, DevicePointer source, std::size_t bytes) {
     const Call call("cuMemcpyDtoH_v2");
     if (!inside(source, bytes)) return invalid_value;
@@ -373,7 +379,8 @@ FAKE Result cuModuleGetGlobal_v2(DevicePointer* address, std::size_t* bytes, Mod
                                  const char* name) {
     const Call call("cuModuleGetGlobal_v2");
     if (call.failed()) return call.result;
-    if (std::strcmp(name, "table") != 0) return Result::not_found;
+    if (std::strcmp(name, "table") != 0 && !std::string_view(name).starts_with("ptxgraft_constants_"))
+        return Result::not_found;
     auto& table = state.tables[number(module)];
     *address = reinterpret_cast<DevicePointer>(table.data());
     *bytes = table.size();

@@ -36,6 +36,12 @@ struct FakeTensorMap {
     std::vector<int> corners;  ///< of the im2col mode: the lower ones, the upper ones, channels, pixels
 };
 
+struct FakeCopy {
+    std::uint64_t target;
+    std::size_t bytes;
+    std::uint64_t stream;
+};
+
 struct FakeStream {
     std::uint64_t context;
     unsigned flags;
@@ -73,8 +79,9 @@ struct FakeCuda {
     // What happened.
     std::map<std::string, int> calls;
     std::map<std::uint64_t, std::size_t> allocations;
-    /// the variable `table` of 64 bytes that each module has
+    /// the variable `table` of 64 bytes that each module has; it stands for those of constants too
     std::map<std::uint64_t, std::vector<std::byte>> tables;
+    std::vector<FakeCopy> copies;  ///< from the host that were queued on a stream
     /// the contexts of each thread that has any, the innermost last
     std::map<std::thread::id, std::vector<std::uint64_t>> current;
     std::map<int, int> retained;  ///< primary contexts by device

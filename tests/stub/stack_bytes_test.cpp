@@ -114,6 +114,7 @@ class Journey {
         EXPECT_TRUE(has_if() || !hash || !other || *hash == *other);
         o = random_.any();
         o.limits.steps = 1u << 12;
+        if (random_.below(3) == 0) o.constants = stack::Constants::data;
         const auto any = compile_exactly(program_, machine_, o);
         EXPECT_TRUE(any || !describe(any.error()).empty());
     }

@@ -78,15 +78,17 @@ Expected<Stub> compile_expression(std::string_view text, const Signature& signat
         TRY(machines.find(expression_set(), signature, {.policy = policy, .target = options.target}));
     const stack::Machine& machine = *found;
     if (auto error = make(text, machine, options, work)) return tl::unexpected(*error);
-    constexpr stack::CompileOptions how{.leftover = stack::Leftover::error, .limits = {.depth = 256}};
+    const stack::CompileOptions how{.leftover = stack::Leftover::error,
+                                    .hash = options.constants == stack::Constants::data,
+                                    .constants = options.constants,
+                                    .limits = {.depth = 256}};
     auto compiled = compiler.compile(stack::ProgramView(work.code, work.pool), machine, how);
     if (!compiled) {
         Error error = compiled.error();
         if (error.index < work.places.size()) error.span = work.places[error.index];
         return tl::unexpected(error);
     }
-    return StubBuilder::make(std::string(compiled->ptx), signature, compiled->effects,
-                             compiled->instruction_count);
+    return StubBuilder::make(*compiled, signature);
 }
 
 Expected<Stub> compile_expression(std::string_view text, const Site& site, const ExpressionOptions& options) {

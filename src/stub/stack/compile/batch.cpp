@@ -17,6 +17,7 @@ constexpr std::size_t programs_per_turn = 64;
 struct Worker {
     Compiler compiler;
     std::string text;
+    std::vector<std::uint64_t> constants;
     std::vector<std::uint32_t> programs;
     std::vector<std::pair<std::uint32_t, Error>> errors;
 
@@ -28,14 +29,43 @@ struct Worker {
             return;
         }
         programs.push_back(program);
-        item = {text.size(), text.size() + done->ptx.size(), done->instruction_count, done->hash,
-                Batch::none};
+        item = {text.size(),
+                text.size() + done->ptx.size(),
+                done->instruction_count,
+                done->hash,
+                Batch::none,
+                done->parts,
+                constants.size(),
+                constants.size() + done->constants.size()};
         text.append(done->ptx);
+        constants.insert(constants.end(), done->constants.begin(), done->constants.end());
     }
 };
 
+// The constants of all in the order of the items.
+void gather_constants(Batch& batch, const std::vector<Worker>& workers) {
+    std::vector<const Worker*> worker_of(batch.items.size());
+    std::size_t count = 0;
+    for (const Worker& worker : workers) {
+        count += worker.constants.size();
+        for (const std::uint32_t k : worker.programs) worker_of[k] = &worker;
+    }
+    if (count == 0) return;
+    batch.constants.reserve(count);
+    for (std::size_t k = 0; k < batch.items.size(); ++k) {
+        if (worker_of[k] == nullptr) continue;
+        Batch::Item& item = batch.items[k];
+        const auto own = std::span(worker_of[k]->constants)
+                             .subspan(item.constants_begin, item.constants_end - item.constants_begin);
+        item.constants_begin = batch.constants.size();
+        batch.constants.insert(batch.constants.end(), own.begin(), own.end());
+        item.constants_end = batch.constants.size();
+    }
+}
+
 // Places the items in their order; a worker's text is copied to where they are.
 void gather(Batch& batch, std::vector<Worker>& workers) {
+    gather_constants(batch, workers);
     std::vector<std::size_t> from(batch.items.size());
     std::size_t size = 0;
     for (std::size_t k = 0; k < batch.items.size(); ++k) {

@@ -289,6 +289,8 @@ std::size_t bytes_of(const Bound& bound, ProgramView program, const Machine::Dat
     if (bound.has_brackets) bytes += match_bytes(program);
     if (options.reuse) bytes += Arena::bytes<NodeId>(reuse_slots(bound.nodes));
     if (options.hash) bytes += Arena::bytes<std::uint64_t>(bound.nodes + 1);
+    if (options.constants == Constants::data)
+        bytes += Arena::bytes<std::uint64_t>(bound.nodes + 1) + bound.nodes * constant_load_text;
     bytes += bound.text + 256;
     const std::size_t size = program.code.size();
     if (may_be_one_pass(program, machine, options))

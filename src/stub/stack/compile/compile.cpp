@@ -28,8 +28,7 @@ TextWorkspace& workspace() {
 Expected<Stub> make_stub(Compiler& compiler, ProgramView program, const Machine& machine,
                          const CompileOptions& options) {
     const auto compiled = TRY(compiler.compile(program, machine, options));
-    return StubBuilder::make(std::string(compiled.ptx), machine.signature(), compiled.effects,
-                             compiled.instruction_count, compiled.hash);
+    return StubBuilder::make(compiled, machine.signature());
 }
 
 // An `out` is missed at the end of the program: point at the last token.

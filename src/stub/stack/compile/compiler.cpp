@@ -22,13 +22,25 @@ tl::unexpected<Error> too_much(const Bound& bound, const Limits& limits) {
                                                 " instructions, routines and repeats counted each time");
 }
 
+tl::unexpected<Error> too_many_constants(std::uint32_t count) {
+    return fail(Errc::stack_limit_exceeded, std::to_string(count) + " constants are data; a bank holds " +
+                                                std::to_string(most_data_constants));
+}
+
 Expected<Compiled> compile_in(ProgramView program, const Machine::Data& machine, const Bound& bound,
                               std::span<std::byte> memory, const CompileOptions& options) {
     Arena arena(memory);
     auto flow = TRY(run(program, machine, bound, options, arena));
     Compiled result;
-    if (options.hash) result.hash = hash_of(flow, machine, arena);
+    if (options.constants == Constants::data) flow.constants = arena.take<std::uint64_t>(bound.nodes + 1);
+    if (options.hash) {
+        const Hashes hashes = hashes_of(flow, machine, arena);
+        result.hash = hashes.whole;
+        result.parts = hashes.parts;
+    }
     result.ptx = emit(flow, machine, arena, result.instruction_count);
+    if (flow.constant_count > most_data_constants) return too_many_constants(flow.constant_count);
+    result.constants = {flow.constants, flow.constant_count};
     result.skipped = flow.skipped;
     result.first_skipped = flow.first_skipped;
     result.leftover = flow.leftover;
@@ -137,13 +149,29 @@ Expected<Graph> make_graph(ProgramView program, const Machine& machine, std::spa
     return flow.graph;
 }
 
+namespace {
+
+Expected<Compiled> compile_for_hash(ProgramView program, const Machine& machine, CompileOptions options) {
+    options.hash = true;
+    Compiler compiler;
+    auto compiled = TRY(compiler.compile(program, machine, options));
+    compiled.ptx = {};  // it stood in the compiler's arena
+    compiled.constants = {};
+    return compiled;
+}
+
+}  // namespace
+
 Expected<std::uint64_t> dataflow_hash(ProgramView program, const Machine& machine,
                                       const CompileOptions& options) {
-    CompileOptions with_hash = options;
-    with_hash.hash = true;
-    Compiler compiler;
-    const auto compiled = TRY(compiler.compile(program, machine, with_hash));
+    const auto compiled = TRY(compile_for_hash(program, machine, options));
     return compiled.hash;
+}
+
+Expected<DataflowParts> dataflow_parts(ProgramView program, const Machine& machine,
+                                       const CompileOptions& options) {
+    const auto compiled = TRY(compile_for_hash(program, machine, options));
+    return compiled.parts;
 }
 
 }  // namespace ptxgraft::stack

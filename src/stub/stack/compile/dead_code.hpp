@@ -27,8 +27,8 @@ namespace ptxgraft::stack {
                                                   const CompileOptions& options) {
     constexpr std::size_t most_instructions = 1u << 15;
     return options.missing == Missing::skip && !machine.plain_types.empty() && !options.fold &&
-           !options.reuse && !options.hash && program.code.size() <= most_instructions &&
-           program.code.size() <= options.limits.steps;
+           !options.reuse && !options.hash && options.constants == Constants::literals &&
+           program.code.size() <= most_instructions && program.code.size() <= options.limits.steps;
 }
 
 /// The live instructions of a program, each value that an operand receives followed by its assignment.

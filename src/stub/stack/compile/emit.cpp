@@ -39,6 +39,7 @@ class Emitter {
     Writer operands(Writer out, NodeId id, const EntryCode& e);
     Writer special(Writer out, NodeId id);
     Writer constant(Writer out, NodeId id);
+    Writer loaded(Writer out, NodeId id);
     Writer select(Writer out, NodeId id);
     Writer select_pred(Writer out, NodeId id);
     Writer select_in_parts(Writer out, NodeId id);
@@ -217,9 +218,28 @@ Writer Emitter::special(Writer out, NodeId id) {
     return end(out);
 }
 
+// `ld.const.f32 %f0, [ptxgraft_constants+8];`
+Writer Emitter::loaded(Writer out, NodeId id) {
+    Node& n = nodes_[id];
+    ++instructions;
+    out.text("\tld.const");
+    out.text(info_of(class_of(n)).declared);
+    out.text(" ");
+    name_of_[id] = registers_.next(class_of(n), names_[id]);
+    out = comma(name(out, *name_of_[id]));
+    out.text(constant_place);
+    out.number(constant_bytes * flow_.constant_count);
+    out.text("];\n");
+    flow_.constants[flow_.constant_count++] = n.bits();
+    n.kind = NodeKind::cast;  // from here on it is a value of ours
+    n.target = no_node;
+    return out;
+}
+
 // In a register, for those that take no literal.
 Writer Emitter::constant(Writer out, NodeId id) {
     Node& n = nodes_[id];
+    if (flow_.constants != nullptr && may_be_data(n, code_)) return loaded(out, id);
     const RegisterClass c = class_of(n);
     out = move_of(out, c);
     n.args[2] = registers_.count(c);

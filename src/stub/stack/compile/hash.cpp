@@ -1,31 +1,30 @@
 // A hash of what is computed, not of how the program says it.
 
+#include "stub/builder.hpp"
 #include "stub/stack/compile/run.hpp"
 
 namespace ptxgraft::stack {
 namespace {
 
-std::uint64_t mix(std::uint64_t hash, std::uint64_t word) {
-    hash = (hash ^ word) * 0x9E3779B97F4A7C15u;
-    hash ^= hash >> 32;
-    return hash * 0xD6E8FEB86659FD93u;
-}
+// What of a constant counts: its bits, or its place among those that may be data.
+enum class Counts : std::uint8_t { bits, place };
 
 class Hasher {
   public:
-    Hasher(const Dataflow& flow, const Machine::Data& machine, Arena& arena)
-        : flow_(flow),
-          code_(*machine.code),
-          hashes_(arena.take<std::uint64_t>(flow.graph.nodes.size() + 1)) {}
+    Hasher(const Dataflow& flow, const Machine::Data& machine, Counts counts, std::uint64_t* hashes)
+        : flow_(flow), code_(*machine.code), counts_(counts), hashes_(hashes) {}
+
+    std::uint64_t constants = 0;  // of those that have a place
 
     // Each node from its arguments; the whole from what the operands receive and from the effects in their
     // order.
     std::uint64_t all() {
-        std::uint64_t whole = 0;
+        std::uint64_t whole = 0, places = 0;
+        if (counts_ == Counts::place) constants = mix(0, count_places());
         for (NodeId id = 0; id < flow_.graph.nodes.size(); ++id) {
             const Node& n = flow_.graph.nodes[id];
             if (n.last_use == not_used && n.kind != NodeKind::constant && n.kind != NodeKind::input) continue;
-            hashes_[id] = of(n);
+            hashes_[id] = counts_ == Counts::place && has_place(n) ? place(n, places++) : of(n);
             if (is_ordered(n)) whole = hashes_[id] = mix(whole, hashes_[id]);
         }
         for (const auto& [slot, id] : flow_.graph.assignments) {
@@ -38,6 +37,19 @@ class Hasher {
     }
 
   private:
+    bool has_place(const Node& n) const {
+        return n.kind == NodeKind::constant && n.last_use != not_used && may_be_data(n, code_);
+    }
+    std::uint64_t count_places() const {
+        std::uint64_t count = 0;
+        for (const Node& n : flow_.graph.nodes) count += has_place(n);
+        return count;
+    }
+    std::uint64_t place(const Node& n, std::uint64_t number) {
+        constants = mix(constants, n.bits());
+        return mix(mix(static_cast<std::uint64_t>(n.kind) + 1, n.type), ~number);
+    }
+
     // What gives another value each time, or has effects: clocks, loads, stores.
     bool is_ordered(const Node& n) const {
         return (n.kind == NodeKind::form || n.kind == NodeKind::special) && code_.entries[n.entry].is_ordered;
@@ -76,13 +88,20 @@ class Hasher {
 
     const Dataflow& flow_;
     const SetCode& code_;
+    const Counts counts_;
     std::uint64_t* const hashes_;
 };
 
 }  // namespace
 
-std::uint64_t hash_of(const Dataflow& flow, const Machine::Data& machine, Arena& arena) {
-    return Hasher(flow, machine, arena).all();
+Hashes hashes_of(const Dataflow& flow, const Machine::Data& machine, Arena& arena) {
+    auto* const room = arena.take<std::uint64_t>(flow.graph.nodes.size() + 1);
+    Hasher places(flow, machine, Counts::place, room);
+    const std::uint64_t structure = places.all();
+    const DataflowParts parts{structure, places.constants};
+    // The whole of constants that are data can be told from them.
+    const bool is_data = flow.constants != nullptr;
+    return {is_data ? hash_of_parts(parts) : Hasher(flow, machine, Counts::bits, room).all(), parts};
 }
 
 }  // namespace ptxgraft::stack

@@ -64,6 +64,8 @@ void Runner::mark() {
             case NodeKind::constant:
                 flow_.name_of[id] = flow_.names + id;
                 name_constant(flow_.names[id], static_cast<Type>(code_.bases[n.type]), n.bits());
+                // what is loaded is loaded into a register
+                if (options_.constants == Constants::data && may_be_data(n, code_)) n.target = 0;
                 if (n.target == no_node) --live;
                 break;
             case NodeKind::input:

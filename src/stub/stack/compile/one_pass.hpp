@@ -27,8 +27,8 @@ namespace ptxgraft::stack {
     // more stacks than are used have room for so many names
     constexpr std::size_t most_instructions = 1u << 16;
     return options.missing == Missing::error && !options.fold && !options.reuse && !options.hash &&
-           machine.has_short_names && program.code.size() <= most_instructions &&
-           program.code.size() <= options.limits.steps;
+           options.constants == Constants::literals && machine.has_short_names &&
+           program.code.size() <= most_instructions && program.code.size() <= options.limits.steps;
 }
 
 /// The live range of a slot, as places in the program plus one: of the last instruction that pushed its

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "stub/stack/compile/arena.hpp"
@@ -51,6 +52,8 @@ struct Dataflow {
     NodeId* values = nullptr;  ///< by slot: the node assigned to it, or no_node
     std::uint32_t skipped = 0, first_skipped = 0, leftover = 0, effects = 0;
     std::uint64_t text_bound = 0;
+    std::uint64_t* constants = nullptr;  ///< room for those that are data; null where they are literals
+    std::uint32_t constant_count = 0;
 };
 
 /// What is wrong with an instruction, and where it stands: in a routine, or in the program itself.
@@ -86,7 +89,22 @@ void match_brackets(std::span<const Instruction> code, std::uint32_t* matches);
 /// Whether an input takes a constant as a literal.
 [[nodiscard]] bool takes_literal(const InputCode& input, const Node& constant);
 
-/// The hash of the live part, see dataflow_hash.
-[[nodiscard]] std::uint64_t hash_of(const Dataflow& flow, const Machine::Data& machine, Arena& arena);
+/// The bytes of a constant's place in a bank, and what a load of it begins with.
+inline constexpr std::uint32_t constant_bytes = 8;
+inline constexpr std::string_view constant_place = "[ptxgraft_constants+";
+/// Of the load of any node.
+inline constexpr std::uint64_t constant_load_text = 48;
+
+/// Whether a constant may stand in a bank: a pred has no memory.
+[[nodiscard]] inline bool may_be_data(const Node& constant, const SetCode& code) {
+    return code.classes[constant.type] != RegisterClass::p;
+}
+
+/// The hashes of the live part, see dataflow_hash.
+struct Hashes {
+    std::uint64_t whole;
+    DataflowParts parts;
+};
+[[nodiscard]] Hashes hashes_of(const Dataflow& flow, const Machine::Data& machine, Arena& arena);
 
 }  // namespace ptxgraft::stack

@@ -158,7 +158,8 @@ class Runner {
         const NodeId node = add(NodeKind::constant, type);
         nodes_[node].args[0] = low_half(bits);
         nodes_[node].args[1] = high_half(bits);
-        return shared(node);
+        // Those that are data may become different ones.
+        return options_.constants == Constants::data ? node : shared(node);
     }
 
     // --- after the program
