@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "table_model.hpp"
-#include "types.hpp"
+#include "ptxgraft/isa/types.hpp"
 
 namespace ptxgraft::isa::generator {
 namespace {

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "site/operand.hpp"
-#include "syntax/types.hpp"
+#include "ptxgraft/syntax/types.hpp"
 
 namespace ptxgraft {
 namespace {

@@ -6,8 +6,8 @@
 #include <cstddef>
 
 #include "syntax/bytes.hpp"
-#include "syntax/spaces.hpp"
-#include "syntax/types.hpp"
+#include "ptxgraft/syntax/spaces.hpp"
+#include "ptxgraft/syntax/types.hpp"
 
 namespace ptxgraft::syntax {
 namespace {

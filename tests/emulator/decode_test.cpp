@@ -295,7 +295,7 @@ template <class Visit> std::size_t for_each_sample(std::size_t step, Visit visit
 TEST(EmulatorDecode, EveryFormBecomesTheSameByItsShapeAsByItself) {
     const std::size_t forms = for_each_sample(
         7, [](const isa::Match& match, const std::string& header, const std::vector<std::string>& operands) {
-            const std::string line = "{ " + isa::sample_line(match.canonical_name(), operands) + " }\n";
+            const std::string line = "{ " + isa::sample_line(canonical_name(match), operands) + " }\n";
             const std::string text = around(line + line, header);
             if (syntax::parse(text)) expect_the_same(text);
         });
@@ -314,7 +314,7 @@ TEST(EmulatorDecode, TheOrderOfModifiersDoesNotMatter) {
     std::size_t shuffled = 0;
     for_each_sample(3, [&](const isa::Match& match, const std::string& header,
                            const std::vector<std::string>& operands) {
-        const auto written = match.canonical_modifiers();
+        const auto written = canonical_modifiers(match);
         const auto first =
             static_cast<std::ptrdiff_t>(std::count(match.row->opcode.begin(), match.row->opcode.end(), '.'));
         auto modifiers = written;
@@ -328,14 +328,14 @@ TEST(EmulatorDecode, TheOrderOfModifiersDoesNotMatter) {
         const auto behind = std::span(modifiers);
         const auto found = isa::match_name(name.substr(0, name.find('.')), behind);
         if (found.matches.empty() || !syntax::parse(text) ||
-            found.matches[0].canonical_name() != match.canonical_name() ||
+            canonical_name(found.matches[0]) != canonical_name(match) ||
             !isa::verify(*syntax::parse(text)).empty())
             return;
         ++shuffled;
         const Decoded a(canonical), b(text);
         ASSERT_TRUE(a.program && b.program) << text.substr(text.find("\n{ "));
         ASSERT_EQ(a.program->failures.size(), b.program->failures.size())
-            << text.substr(text.find("\n{ ")) << match.canonical_name();
+            << text.substr(text.find("\n{ ")) << canonical_name(match);
         EXPECT_EQ(Comparison(*a.program, *b.program, text).difference(), "");
     });
     EXPECT_GT(shuffled, 1000u);
@@ -358,7 +358,7 @@ TEST(EmulatorDecode, NoModifierOfADecodedInstructionIsNew) {
 // An instruction with one thing wrong, or right in another way.
 std::string mutant(const isa::Match& match, std::vector<std::string> operands, std::mt19937& random) {
     const auto pick = [&](std::size_t count) { return random() % count; };
-    auto modifiers = match.canonical_modifiers();
+    auto modifiers = canonical_modifiers(match);
     constexpr std::string_view others[] = {
         "u16_7",  "f32_7",    "b64_7", "pred_7",  "b128_7", "f16_7", "s32_7",  "5",
         "1.5",    "[b64_7]",  "_",     "gv",      "sv",     "-1",    "nobody", "{b32_1, b32_2}",

@@ -11,7 +11,7 @@
 #include "isa/declaration.hpp"
 #include "launch/module_info.hpp"
 #include "syntax/constant.hpp"
-#include "syntax/types.hpp"
+#include "ptxgraft/syntax/types.hpp"
 
 namespace ptxgraft::emulator {
 namespace {
