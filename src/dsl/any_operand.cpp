@@ -29,7 +29,12 @@ AnyOperand::AnyOperand(ShapeKind kind, std::string text, std::span<const AnyOper
     shape_ = {.kind = kind, .count = static_cast<std::uint32_t>(children.size()), .children = *children_};
 }
 
-AnyOperand AnyOperand::reg(std::string_view name, Type type) { return AnyReg{name, type}; }
+AnyOperand AnyOperand::reg(std::string_view name, Type type) {
+    AnyOperand made;
+    made.text_ = name;
+    made.shape_ = {.kind = ShapeKind::reg, .type = type};
+    return made;
+}
 
 AnyOperand AnyOperand::variable(std::string_view name, Space space) {
     AnyOperand made;

@@ -137,16 +137,14 @@ void InstructionVerifier::moved_address(const Instruction& i, const Match& match
 // These take a generic address, but a variable only of one space.
 void InstructionVerifier::named_space(const Instruction& i, const Match& match) {
     const std::string_view opcode = match.row->opcode;
-    const bool is_mbarrier = opcode.starts_with("mbarrier.") && opcode != "mbarrier.check_layout",
-               is_prefetch = opcode == "prefetchu";
-    if (opcode != "mapa" && opcode != "getctarank" && !is_mbarrier && !is_prefetch) return;
-    const Space space = is_prefetch ? Space::global : Space::shared;
+    const Space space = space_of_names(opcode);
+    if (space == Space::none) return;
     for (const Operand& operand : i.operands) {
         const bool is_named = operand.kind() == OperandKind::address || operand.kind() == OperandKind::sum;
         const std::string_view name = is_named ? operand.base() : operand.text();
         const Symbol* symbol = names_.find(name);
         const bool is_variable = symbol != nullptr && (symbol->kind == SymbolKind::variable ||
-                                                       (is_mbarrier && is_opaque(*symbol)));
+                                                       (opcode.starts_with("mbarrier.") && is_opaque(*symbol)));
         if (is_variable && (symbol->space != space || is_opaque(*symbol)))
             report(Errc::state_space_mismatch, operand.span(),
                    "'" + std::string(name) + "' is a variable in " + std::string(text(symbol->space)) + "; " +

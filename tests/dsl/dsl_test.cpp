@@ -273,9 +273,9 @@ TEST(Dsl, ConstantsAreLookedAtWhenTheyAreKnown) {
               }),
               Errc::ok);
     EXPECT_EQ(error_of([&](auto& k) {
-                  const auto r = k.template reg<b32>();
+                  const auto r = k.template reg<u32>();
                   const int beyond = 256;
-                  k.template emit<"lop3.b32">(r, r, r, r, beyond);
+                  k.template emit<"bfe.u32">(r, r, 0, beyond);
               }),
               Errc::immediate_out_of_range);
     EXPECT_EQ(error_of([&](auto& k) {

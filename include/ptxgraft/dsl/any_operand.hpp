@@ -23,6 +23,7 @@ class PTXGRAFT_API AnyOperand {
   public:
     template <Operand T> AnyOperand(const T& operand) : shape_(shape_now(operand)) { print(text_, operand); }
 
+    /// A register, of the type that it is declared with.
     [[nodiscard]] static AnyOperand reg(std::string_view name, Type type);
     [[nodiscard]] static AnyOperand variable(std::string_view name, Space space);
     /// A special register by its name; a sink where there is none of that name.

@@ -234,9 +234,9 @@ class Checker {
         const isa::TypeInfo& wanted = isa::info(match_.type(r.type));
         if (!r.takes_symbol) return wrong(Fault::kind, s, r);
         if (wanted.bits < 32 || !is_integer_or_bits(wanted.type)) return wrong(Fault::type, s, r);
-        const bool agrees = s.kind == ShapeKind::function || space_count_ == 0 || spaces_[0] == s.space;
-        wanted_space = space_count_ == 0 ? Space::none : spaces_[0];
-        return agrees || wrong(Fault::space, s, r);
+        const Space named = isa::space_of_names(match_.row->opcode);
+        wanted_space = named != Space::none ? named : space_count_ == 0 ? Space::none : spaces_[0];
+        return s.kind == ShapeKind::function || wanted_space == Space::none || wanted_space == s.space || wrong(Fault::space, s, r);
     }
 
     constexpr bool vector(const OperandRule& r, const Shape& s) {
@@ -309,7 +309,10 @@ class Checker {
         if (s.kind != ShapeKind::variable || r.is_exact) return wrong(Fault::kind, whole, r);
         const bool is_generic = space_count_ == 0;
         wanted_space = is_generic ? Space::none : index < space_count_ ? spaces_[index] : Space::shared;
-        const bool has_generic = s.space == Space::global || s.space == Space::shared || s.space == Space::local;
+        const Space named = is_generic ? isa::space_of_names(match_.row->opcode) : Space::none;
+        const bool has_generic = named == Space::none ? s.space == Space::global || s.space == Space::shared ||
+                                                            s.space == Space::local
+                                                      : s.space == named;
         return (is_generic ? has_generic : s.space == wanted_space) || wrong(Fault::space, whole, r);
     }
 

@@ -13,6 +13,7 @@
 
 #include "ptxgraft/error.hpp"
 #include "ptxgraft/isa/table.hpp"
+#include "ptxgraft/syntax/spaces.hpp"
 
 namespace ptxgraft::isa {
 
@@ -127,6 +128,14 @@ class ActiveRules {
 [[nodiscard]] constexpr bool is_part(RuleKind kind, std::string_view part);
 /// What a kind of operand is called: "an address in brackets".
 [[nodiscard]] constexpr std::string_view rule_text(RuleKind kind);
+
+/// The space of the variables that may be named where an instruction takes a generic address, if it takes
+/// those of one space only; none: of any.
+[[nodiscard]] constexpr syntax::Space space_of_names(std::string_view opcode) {
+    if (opcode == "prefetchu") return syntax::Space::global;
+    const bool is_mbarrier = opcode.starts_with("mbarrier.") && opcode != "mbarrier.check_layout";
+    return is_mbarrier || opcode == "mapa" || opcode == "getctarank" ? syntax::Space::shared : syntax::Space::none;
+}
 
 /// How one row takes the written modifiers.
 struct Attempt {
