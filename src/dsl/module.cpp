@@ -137,7 +137,8 @@ Module::~Module() = default;
 
 // What was checked for a target while C++ compiled runs on it and on what supports it.
 Target Module::target_for(Target on) {
-    const bool is_able = on.architecture.sm == 0 || supports(target_.architecture, on.architecture);
+    const bool is_able = (on.architecture.sm == 0 || supports(target_.architecture, on.architecture)) &&
+                         target_.version >= on.version;
     if (!is_able && !error_)
         error_ = fail(Errc::target_differs, fmt::format("a function for {} in a module for {}",
                                                         ptxgraft::name(on.architecture), options_.target))

@@ -91,6 +91,7 @@ enum class Fault : std::uint8_t {
     constant_size,  // too many bits
     range,
     type,
+    width,   // of an address
     length,  // of a vector
     space,   // of a variable in an address
     sink,
@@ -303,17 +304,17 @@ class Checker {
             const bool is_address = is_integer_or_bits(s.type) && (bits == 32 || bits == 64) &&
                                     (!r.register_only || bits == 32) && (!r.is_exact || s.type == Type::b32);
             const bool is_wide_space = space_count_ == 0 || (index < space_count_ && spaces_[index] == Space::global);
-            return (is_address && (bits == 64 || !is_wide_space || r.register_only || r.is_exact)) ||
-                   wrong(Fault::type, whole, r);
+            if (!is_address) return wrong(Fault::type, s, r);
+            return bits == 64 || !is_wide_space || r.register_only || r.is_exact || wrong(Fault::width, s, r);
         }
-        if (s.kind != ShapeKind::variable || r.is_exact) return wrong(Fault::kind, whole, r);
+        if (s.kind != ShapeKind::variable || r.is_exact) return wrong(Fault::kind, s, r);
         const bool is_generic = space_count_ == 0;
         wanted_space = is_generic ? Space::none : index < space_count_ ? spaces_[index] : Space::shared;
         const Space named = is_generic ? isa::space_of_names(match_.row->opcode) : Space::none;
         const bool has_generic = named == Space::none ? s.space == Space::global || s.space == Space::shared ||
                                                             s.space == Space::local
                                                       : s.space == named;
-        return (is_generic ? has_generic : s.space == wanted_space) || wrong(Fault::space, whole, r);
+        return (is_generic ? has_generic : s.space == wanted_space) || wrong(Fault::space, s, r);
     }
 
     constexpr bool selector(const OperandRule& r, const Shape& s) {
@@ -401,6 +402,7 @@ constexpr Errc code_of(Fault fault) {
     switch (fault) {
         case Fault::count: return Errc::operand_count_wrong;
         case Fault::type:
+        case Fault::width:
         case Fault::constant_kind: return Errc::operand_type_wrong;
         case Fault::constant_size:
         case Fault::range: return Errc::immediate_out_of_range;
@@ -433,6 +435,10 @@ constexpr Problem problem_of(const Checker& c, const Match& match) {
             add_found(to, *c.shape);
             to.add(", but the instruction addresses ")
                 .add(c.wanted_space == Space::none ? "generic" : syntax::row(c.wanted_space).word);
+            break;
+        case Fault::width:
+            add_found(to, *c.shape);
+            to.add(", but a generic or .global address has 64 bits");
             break;
         case Fault::special:
             add_found(to, *c.shape);
