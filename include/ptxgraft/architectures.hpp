@@ -43,7 +43,8 @@ inline constexpr std::array<ArchitectureRow, 32> all = {{
 
 /// The row of `sm_<number>`; null when there is none.
 [[nodiscard]] constexpr const ArchitectureRow* find(std::uint32_t sm) {
-    const auto at = std::find_if(all.begin(), all.end(), [sm](const ArchitectureRow& row) { return row.sm == sm; });
+    const auto at =
+        std::find_if(all.begin(), all.end(), [sm](const ArchitectureRow& row) { return row.sm == sm; });
     return at == all.end() ? nullptr : &*at;
 }
 

@@ -20,7 +20,7 @@
 /// @endcode
 ///
 /// operand.hpp: what operands there are; builder.hpp: emit, guards, branches and loops; module.hpp: entries,
-/// functions, variables, sites; stub.hpp: stubs for sites. An instruction costs a compiler some 1 to 2 ms,
+/// functions, variables, sites; stub.hpp: stubs for sites; value.hpp: arithmetic with operators. An instruction costs a compiler some 1 to 2 ms,
 /// once however often it is emitted, and the table 0.4 s a source file.
 
 #include "ptxgraft/dsl/any_operand.hpp"
@@ -30,3 +30,4 @@
 #include "ptxgraft/dsl/operand.hpp"
 #include "ptxgraft/dsl/shape.hpp"
 #include "ptxgraft/dsl/stub.hpp"
+#include "ptxgraft/dsl/value.hpp"

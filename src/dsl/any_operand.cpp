@@ -39,7 +39,8 @@ AnyOperand AnyOperand::reg(std::string_view name, Type type) {
 AnyOperand AnyOperand::variable(std::string_view name, Space space) {
     AnyOperand made;
     made.text_ = name;
-    made.shape_ = {.kind = ShapeKind::variable, .space = space == Space::shared_cluster ? Space::shared : space};
+    made.shape_ = {.kind = ShapeKind::variable,
+                   .space = space == Space::shared_cluster ? Space::shared : space};
     return made;
 }
 

@@ -131,7 +131,8 @@ Expected<void> Emitter::emit_list(std::string_view name, std::span<const AnyOper
     for (const AnyOperand& operand : operands) shapes.push_back(operand.shape());
     TRY(check(name, shapes));
     begin(name);
-    for (std::size_t i = 0; i < operands.size(); ++i) body_.append(i == 0 ? " " : ", ").append(operands[i].text());
+    for (std::size_t i = 0; i < operands.size(); ++i)
+        body_.append(i == 0 ? " " : ", ").append(operands[i].text());
     body_.append(";\n");
     return {};
 }

@@ -67,7 +67,7 @@ std::string register_of(const SiteArgument& argument, std::size_t element) {
 }
 
 void copy_lines(std::string& out, const SiteArgument& argument, bool is_back) {
-    const std::string_view type = argument.type == Type::pred ? ".pred"
+    const std::string_view type = argument.type == Type::pred             ? ".pred"
                                   : syntax::row(argument.type).bits == 16 ? ".b16"
                                   : syntax::row(argument.type).bits == 64 ? ".b64"
                                                                           : ".b32";
@@ -85,7 +85,8 @@ std::string policy_words(const Policy& policy) {
     if (policy.heat != Heat::unsaid) out.append(" ").append(name(policy.heat));
     if (policy.allowed == Effect::none) return out;
     out.append(" allow");
-    for (std::uint16_t bit = 1; bit < static_cast<std::uint16_t>(Effect::all); bit = static_cast<std::uint16_t>(bit << 1))
+    for (std::uint16_t bit = 1; bit < static_cast<std::uint16_t>(Effect::all);
+         bit = static_cast<std::uint16_t>(bit << 1))
         if (contains(policy.allowed, Effect(bit))) out.append(" ").append(name(Effect(bit)));
     return out;
 }
@@ -104,12 +105,14 @@ void add_variable(Head& head, Space space, std::string_view name, const Variable
 
 void add_directives(Head& head, const EntryDirectives& all) { head.directives = lines_of(all); }
 
-std::string site_before(std::string_view name, std::span<const SiteArgument> arguments, const Policy& policy) {
+std::string site_before(std::string_view name, std::span<const SiteArgument> arguments,
+                        const Policy& policy) {
     std::string out = fmt::format("\t{{ // PTXGRAFT_SITE {}{}\n", name, policy_words(policy));
     for (const SiteArgument& a : arguments) {
         const std::string count = a.is_fragment ? fmt::format("<{}>", a.registers.size()) : "";
-        fmt::format_to(std::back_inserter(out), "\t.reg {} _{}{}; // {} {} {}{}\n", word(declared_type(a.type)), a.name,
-                       count, ptxgraft::name(a.direction), syntax::row(a.type).name(), a.name,
+        fmt::format_to(std::back_inserter(out), "\t.reg {} _{}{}; // {} {} {}{}\n",
+                       word(declared_type(a.type)), a.name, count, ptxgraft::name(a.direction),
+                       syntax::row(a.type).name(), a.name,
                        a.is_fragment ? fmt::format(" {}", a.registers.size()) : "");
         if (a.direction != Direction::out) copy_lines(out, a, false);
     }
@@ -146,7 +149,8 @@ Target Module::target_for(Target on) {
     return target_;
 }
 
-std::string_view Module::add_variable(std::string_view line_before, std::string_view name, const VariableOptions& of) {
+std::string_view Module::add_variable(std::string_view line_before, std::string_view name,
+                                      const VariableOptions& of) {
     variables_.append(variable_line(line_before, name, of));
     return names_.emplace_back(name);
 }
@@ -173,7 +177,10 @@ std::string Module::text() const {
     for (const Made& one : functions_)
         if (!one.head->is_entry) out.append(head_line(*one.head)).append(";\n");
     for (const Made& one : functions_) {
-        out.append(head_line(*one.head)).append(one.head->directives).append("\n{\n").append(one.head->variables);
+        out.append(head_line(*one.head))
+            .append(one.head->directives)
+            .append("\n{\n")
+            .append(one.head->variables);
         one.body->declare_registers(out);
         out.append(one.body->body_).append("}\n");
     }

@@ -8,7 +8,8 @@
 
 namespace ptxgraft::dsl::emitting {
 
-std::string_view StubOperands::find(std::string_view name, Type type, std::size_t count, std::string& problem) const {
+std::string_view StubOperands::find(std::string_view name, Type type, std::size_t count,
+                                    std::string& problem) const {
     const SiteOperand* const found = signature.find(name);
     if (found == nullptr) {
         problem = fmt::format("{}; the site has: {}", name, signature.text());
@@ -18,8 +19,9 @@ std::string_view StubOperands::find(std::string_view name, Type type, std::size_
     const auto shown = [](std::string_view of, std::size_t elements) {
         return elements == 0 ? std::string(of) : fmt::format("{}[{}]", of, elements);
     };
-    problem = fmt::format("{} is of {} at the site, not {}", name, shown(ptxgraft::name(found->type), found->count),
-                          type == Type::none ? "a scalar" : shown(syntax::row(type).name(), count));
+    problem =
+        fmt::format("{} is of {} at the site, not {}", name, shown(ptxgraft::name(found->type), found->count),
+                    type == Type::none ? "a scalar" : shown(syntax::row(type).name(), count));
     return {};
 }
 

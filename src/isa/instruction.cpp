@@ -143,8 +143,9 @@ void InstructionVerifier::named_space(const Instruction& i, const Match& match) 
         const bool is_named = operand.kind() == OperandKind::address || operand.kind() == OperandKind::sum;
         const std::string_view name = is_named ? operand.base() : operand.text();
         const Symbol* symbol = names_.find(name);
-        const bool is_variable = symbol != nullptr && (symbol->kind == SymbolKind::variable ||
-                                                       (opcode.starts_with("mbarrier.") && is_opaque(*symbol)));
+        const bool is_variable =
+            symbol != nullptr &&
+            (symbol->kind == SymbolKind::variable || (opcode.starts_with("mbarrier.") && is_opaque(*symbol)));
         if (is_variable && (symbol->space != space || is_opaque(*symbol)))
             report(Errc::state_space_mismatch, operand.span(),
                    "'" + std::string(name) + "' is a variable in " + std::string(text(symbol->space)) + "; " +
@@ -277,7 +278,8 @@ void InstructionVerifier::require(std::span<const Since> since, Span span, const
         report_missing(availability(since, setting_.version, setting_.target), span, what);
 }
 
-void InstructionVerifier::require(std::uint16_t version, Architecture sm, Span span, const std::string& what) {
+void InstructionVerifier::require(std::uint16_t version, Architecture sm, Span span,
+                                  const std::string& what) {
     if (!setting_.knows_target) return;
     if (!supports(setting_.target, sm)) return report_missing({false, false, name(sm)}, span, what);
     if (setting_.version < version) report_missing({false, true, or_later(version)}, span, what);

@@ -2,8 +2,8 @@
 
 #include "ptxgraft/isa.hpp"
 
-#include "ptxgraft/isa/table.hpp"
 #include "isa/target.hpp"
+#include "ptxgraft/isa/table.hpp"
 
 namespace ptxgraft::isa {
 

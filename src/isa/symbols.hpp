@@ -6,8 +6,8 @@
 
 #include "ptxgraft/isa/types.hpp"
 #include "ptxgraft/syntax.hpp"
-#include "syntax/scopes.hpp"
 #include "ptxgraft/syntax/spaces.hpp"
+#include "syntax/scopes.hpp"
 
 namespace ptxgraft::isa {
 

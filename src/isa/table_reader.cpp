@@ -9,8 +9,8 @@
 #include <string_view>
 #include <utility>
 
-#include "table_model.hpp"
 #include "ptxgraft/isa/types.hpp"
+#include "table_model.hpp"
 
 namespace ptxgraft::isa::generator {
 namespace {

@@ -9,8 +9,8 @@
 #include <set>
 #include <sstream>
 
-#include "table_model.hpp"
 #include "ptxgraft/isa/types.hpp"
+#include "table_model.hpp"
 
 namespace ptxgraft::isa::generator {
 namespace {
@@ -194,7 +194,7 @@ class Writer {
         for (const std::int64_t value : range->values) values.push_back(std::to_string(value));
         const std::string list =
             ranges_.list({"{" + std::to_string(range->low) + "," + std::to_string(range->high) + "," +
-                           std::to_string(range->step) + "," + values_.list(values) + "}"});
+                          std::to_string(range->step) + "," + values_.list(values) + "}"});
         return "ranges+" + list.substr(1, list.find(',') - 1);
     }
 
@@ -202,8 +202,8 @@ class Writer {
         Strings inner;
         for (const Operand& child : o.children) inner.push_back(operand(row, child));
         const auto flag = [](bool b) { return b ? "1," : "0,"; };
-        std::string text = "{" + text_.add(o.name) + ",RuleKind::" + o.kind + "," + type_ref(row, o.type) + "," +
-                           count_ref(row, o.count) + ",";
+        std::string text = "{" + text_.add(o.name) + ",RuleKind::" + o.kind + "," + type_ref(row, o.type) +
+                           "," + count_ref(row, o.count) + ",";
         text += flag(o.is_output());
         text += flag(o.is_optional);
         for (const char* word : {"reg", "constant", "exact", "wide", "sink", "special", "symbol", "mixed",
@@ -255,7 +255,8 @@ class Writer {
 
     void write_effects(std::ostream& out) {
         out << "inline constexpr OpcodeEffects effects[] = {\n";
-        for (const auto& [opcode, bits] : table_.effects) out << "{" << text_.add(opcode) << "," << bits << "},";
+        for (const auto& [opcode, bits] : table_.effects)
+            out << "{" << text_.add(opcode) << "," << bits << "},";
         out << "};\n";
     }
 
@@ -265,8 +266,8 @@ class Writer {
     Pool architectures_{"Architecture", "architectures"}, sinces_{"Since", "sinces"},
         members_{"WordId", "members"}, atoms_{"Atom", "atoms"}, terms_{"Term", "terms"},
         constraints_{"Constraint", "constraints"}, values_{"std::int64_t", "values"},
-        ranges_{"Range", "ranges"},
-        operands_{"OperandRule", "operands"}, slots_{"Slot", "slots"}, rows_{"Row", "instructions"};
+        ranges_{"Range", "ranges"}, operands_{"OperandRule", "operands"}, slots_{"Slot", "slots"},
+        rows_{"Row", "instructions"};
 };
 
 }  // namespace

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "ptxgraft/isa/table.hpp"
 #include "ptx/target.hpp"
+#include "ptxgraft/isa/table.hpp"
 
 namespace ptxgraft::isa {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "link/cache.hpp"
 #include "link/archive.hpp"
+#include "link/cache.hpp"
 
 namespace ptxgraft {
 namespace link {

@@ -72,7 +72,8 @@ Architecture whole_architecture(std::uint32_t sm) {
 
 ArchitectureLimits architecture_limits(std::uint32_t sm) {
     const auto behind = std::ranges::upper_bound(architectures::all, sm, {}, &ArchitectureRow::sm);
-    const ArchitectureRow& row = behind == architectures::all.begin() ? architectures::all.front() : *std::prev(behind);
+    const ArchitectureRow& row =
+        behind == architectures::all.begin() ? architectures::all.front() : *std::prev(behind);
     return {row.shared_kilobytes * 1024u, row.sm >= 80 ? 1024u : 0u, row.blocks_per_cluster,
             row.warps_per_multiprocessor * 32u, row.blocks_per_multiprocessor};
 }

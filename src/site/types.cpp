@@ -4,8 +4,8 @@
 #include <array>
 #include <span>
 
-#include "site/operand.hpp"
 #include "ptxgraft/syntax/types.hpp"
+#include "site/operand.hpp"
 
 namespace ptxgraft {
 namespace {

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "syntax/bytes.hpp"
 #include "ptxgraft/syntax/spaces.hpp"
 #include "ptxgraft/syntax/types.hpp"
+#include "syntax/bytes.hpp"
 
 namespace ptxgraft::syntax {
 namespace {

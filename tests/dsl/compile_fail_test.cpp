@@ -35,12 +35,13 @@ std::map<std::size_t, std::string> expected_errors() {
 
 std::string errors_of(const std::string& compiler, const std::string& options) {
     const std::string command = compiler + " -std=c++20 -fsyntax-only -DPTXGRAFT_WRONG " + options +
-                                " -I" PTXGRAFT_SOURCE_DIR "/include -I" PTXGRAFT_BINARY_DIR "/include " + source +
-                                " 2>&1";
+                                " -I" PTXGRAFT_SOURCE_DIR "/include -I" PTXGRAFT_BINARY_DIR "/include " +
+                                source + " 2>&1";
     std::FILE* const pipe = popen(command.c_str(), "r");
     std::string text;
     std::array<char, 4096> part = {};
-    while (const std::size_t size = std::fread(part.data(), 1, part.size(), pipe)) text.append(part.data(), size);
+    while (const std::size_t size = std::fread(part.data(), 1, part.size(), pipe))
+        text.append(part.data(), size);
     EXPECT_NE(pclose(pipe), 0);
     return text;
 }
@@ -67,7 +68,8 @@ TEST(DslMistakes, SayWhatWouldBeRight) {
         for (std::size_t at; (at = text.find("\\'")) != std::string::npos;) text.erase(at, 1);
         found[place] = text;
     }
-    for (const auto& [line, message] : expected) EXPECT_THAT(found[line], HasSubstr(message)) << "line " << line;
+    for (const auto& [line, message] : expected)
+        EXPECT_THAT(found[line], HasSubstr(message)) << "line " << line;
     EXPECT_EQ(found.size(), expected.size());
 }
 
@@ -78,7 +80,8 @@ TEST(DslMistakes, AreFoundByClangToo) {
     std::map<std::size_t, bool> found;
     for (std::string line; std::getline(lines, line);)
         if (line.find("requested here") != std::string::npos) found[line_of(line)] = true;
-    for (const auto& [line, message] : expected_errors()) EXPECT_TRUE(found[line]) << "line " << line << ": " << message;
+    for (const auto& [line, message] : expected_errors())
+        EXPECT_TRUE(found[line]) << "line " << line << ": " << message;
 }
 
 std::size_t instructions(const std::string& ptx) {

@@ -80,8 +80,9 @@ class Sampler {
     AnyOperand value(const OperandRule& rule) {
         if (rule.constant_only && rule.takes_sink) return sink;
         if (rule.constant_only)
-            return rule.range == nullptr ? 1
-                                         : rule.range->values.empty() ? rule.range->low : rule.range->values.front();
+            return rule.range == nullptr        ? 1
+                   : rule.range->values.empty() ? rule.range->low
+                                                : rule.range->values.front();
         const isa::TypeInfo& type = isa::info(match_.type(rule.type));
         if (type.is_declared) return reg(type.type);
         return reg(syntax::find_type(".b" + std::to_string(type.bits))->type);
@@ -125,7 +126,8 @@ TEST(DslCoverage, EverySpellingOfEveryRowIsEmitted) {
                     const std::string got = builder.take();
                     if (emitted && got == want) continue;
                     if (++failures < 40)
-                        ADD_FAILURE() << want << (emitted ? got : describe(emitted.error())) << "row: " << row.syntax.view();
+                        ADD_FAILURE() << want << (emitted ? got : describe(emitted.error()))
+                                      << "row: " << row.syntax.view();
                 }
             });
         }
@@ -137,8 +139,8 @@ TEST(DslCoverage, EverySpellingOfEveryRowIsEmitted) {
 // What stands in the place of an operand.
 std::vector<AnyOperand> replacements() {
     std::vector<AnyOperand> all;
-    for (const Type type : {Type::b8, Type::b16, Type::b32, Type::b64, Type::b128, Type::u16, Type::s32, Type::u64,
-                            Type::f16, Type::f16x2, Type::f32, Type::f64, Type::pred})
+    for (const Type type : {Type::b8, Type::b16, Type::b32, Type::b64, Type::b128, Type::u16, Type::s32,
+                            Type::u64, Type::f16, Type::f16x2, Type::f32, Type::f64, Type::pred})
         all.push_back(AnyOperand::reg(std::string(syntax::row(type).name()) + "_9", type));
     const AnyOperand wide = AnyOperand::reg("b64_9", Type::b64), half = AnyOperand::reg("b32_9", Type::b32),
                      single = AnyOperand::reg("f32_9", Type::f32);
@@ -169,7 +171,8 @@ std::vector<AnyOperand> replacements() {
 std::set<std::size_t> refused_lines(const std::vector<std::string>& lines) {
     std::string text =
         ".version 9.0\n.global .texref tex_;\n.global .surfref surf_;\n"
-        ".global .b32 gv[64];\n.shared .b32 sv[64];\n.func (.param .b32 r) fn1(.param .b32 x);\n.func f()\n{\n";
+        ".global .b32 gv[64];\n.shared .b32 sv[64];\n.func (.param .b32 r) fn1(.param .b32 x);\n.func "
+        "f()\n{\n";
     for (const syntax::TypeRow& type : syntax::types)
         if (type.is_declared && type.group == syntax::TypeGroup::fundamental)
             text.append(".reg ").append(type.word).append(" ").append(type.name()).append("_<300>;\n");
@@ -186,7 +189,8 @@ std::set<std::size_t> refused_lines(const std::vector<std::string>& lines) {
     std::set<std::size_t> refused;
     for (const Error& error : errors) {
         const auto behind = std::ranges::upper_bound(starts, error.span.begin);
-        if (message(error, text).starts_with(".target stands")) continue;  // which is no matter of these lines
+        if (message(error, text).starts_with(".target stands"))
+            continue;  // which is no matter of these lines
         if (behind == starts.begin()) throw std::runtime_error(describe(error, text));
         refused.insert(static_cast<std::size_t>(behind - starts.begin()) - 1);
     }
@@ -214,7 +218,8 @@ TEST(DslCoverage, WhatIsEmittedIsVerified) {
                         const auto emitted = builder.emit_list(name, operands);
                         std::string line = builder.take();
                         if (!emitted) {
-                            for (const AnyOperand& one : operands) line.append(line.empty() ? " " : ", ").append(one.text());
+                            for (const AnyOperand& one : operands)
+                                line.append(line.empty() ? " " : ", ").append(one.text());
                             line = "\t" + name + line + ";\n";
                         }
                         lines.push_back(line);

@@ -151,6 +151,37 @@ ret;
 )");
 }
 
+TEST(Dsl, AnOperatorIsOneInstruction) {
+    Module module({.target = "sm_80"});
+    auto& k = module.entry("operators");
+    const auto row = value(k, k.argument<u32>("row")), stride = value(k, k.argument<u32>("stride"));
+    const auto x = value(k, k.argument<f32>("x"));
+    const Reg<u32> index = row * stride + 4;
+    const Reg<u32> bits = (row >> 5 & 31) | stride << row;
+    const Reg<f32> y = -x * 2.0f - x;
+    k.if_(value(k, index) < bits).emit<"ret">();
+    k.if_(x != y).emit<"exit">();
+    k.emit<"ret">();
+    const auto ptx = module.ptx();
+    ASSERT_TRUE(ptx) << describe(ptx.error());
+    const std::string body = body_of(*ptx);
+    EXPECT_EQ(body.substr(body.find("mul.lo")), R"(mul.lo.u32 %u3, %u1, %u2;
+add.u32 %u4, %u3, 4;
+shr.u32 %u5, %u1, 5;
+and.b32 %u6, %u5, 31;
+shl.b32 %u7, %u2, %u1;
+or.b32 %u8, %u6, %u7;
+neg.f32 %f2, %f1;
+mul.f32 %f3, %f2, 0f40000000;
+sub.f32 %f4, %f3, %f1;
+setp.lt.u32 %p1, %u4, %u8;
+@%p1 ret;
+setp.ne.f32 %p2, %f1, %f4;
+@%p2 exit;
+ret;
+)");
+}
+
 TEST(Dsl, FunctionsCallOneAnother) {
     Module module({.target = "sm_80"});
     auto& k = module.entry("calls");
@@ -223,14 +254,18 @@ TEST(Dsl, AKernelIsASkeleton) {
 
 TEST(Dsl, StubsOfOperandsWhoseTypeTheSiteHas) {
     const auto signature = Signature::parse("mod f32 acc, in f32 bias, in f64 wide");
-    const auto good = stub(*signature, [](StubBuilder<>& b) { b.emit<"add.f32">(b["acc"], b["acc"], b["bias"]); });
+    const auto good =
+        stub(*signature, [](StubBuilder<>& b) { b.emit<"add.f32">(b["acc"], b["acc"], b["bias"]); });
     ASSERT_TRUE(good) << describe(good.error());
     EXPECT_EQ(good->ptx(), "\tadd.f32 _acc, _acc, _bias;\n");
-    const auto wrong = stub(*signature, [](StubBuilder<>& b) { b.emit<"add.f32">(b["acc"], b["acc"], b["wide"]); });
+    const auto wrong =
+        stub(*signature, [](StubBuilder<>& b) { b.emit<"add.f32">(b["acc"], b["acc"], b["wide"]); });
     ASSERT_FALSE(wrong);
     EXPECT_EQ(wrong.error().code, Errc::operand_type_wrong);
-    EXPECT_THAT(message(wrong.error()),
-                HasSubstr("add.f32: operand 3: a register of .f64 where a register of .f32 or a constant is expected"));
+    EXPECT_THAT(
+        message(wrong.error()),
+        HasSubstr(
+            "add.f32: operand 3: a register of .f64 where a register of .f32 or a constant is expected"));
     const auto unknown = stub(*signature, [](StubBuilder<>& b) { (void)b.operand<f32>("other"); });
     EXPECT_EQ(unknown.error().code, Errc::stub_register_unknown);
     const auto other_type = stub(*signature, [](StubBuilder<>& b) { (void)b.operand<f64>("acc"); });

@@ -48,8 +48,8 @@ class PTXGRAFT_API AnyOperand {
 
     std::string text_;
     Shape shape_;
-    std::shared_ptr<const std::vector<Shape>> children_;            // that shape_ refers to,
-    std::vector<std::shared_ptr<const void>> kept_;  // and what those refer to
+    std::shared_ptr<const std::vector<Shape>> children_;  // that shape_ refers to,
+    std::vector<std::shared_ptr<const void>> kept_;       // and what those refer to
 };
 
 inline void print(std::string& out, const AnyOperand& operand) { out.append(operand.text()); }

@@ -79,18 +79,14 @@ template <class F, Literal Name, Target On> consteval auto message_of() {
 
 #if defined(__clang__) && __clang_major__ < 17
 // This clang shows no texts in template arguments, but letters.
-template <char... Letters> struct wrong {
-    static constexpr bool is_right = false;
-};
+template <char... Letters> struct wrong { static constexpr bool is_right = false; };
 template <auto Message, std::size_t... I> consteval auto letters(std::index_sequence<I...>) {
     return wrong<Message.text[I]...>();
 }
 template <auto Message>
 using Wrong = decltype(letters<Message>(std::make_index_sequence<sizeof Message.text - 1>()));
 #else
-template <auto Message> struct wrong {
-    static constexpr bool is_right = false;
-};
+template <auto Message> struct wrong { static constexpr bool is_right = false; };
 template <auto Message> using Wrong = wrong<Message>;
 #endif
 
@@ -219,7 +215,8 @@ template <Target On> class GuardedOn {
   public:
     GuardedOn(Builder<On>& builder, std::string_view guard) : builder_(builder), guard_(guard) {}
     template <Literal Name, Operand... Operands> void emit(const Operands&... operands) const;
-    template <Operand... Operands> Expected<void> emit(std::string_view name, const Operands&... operands) const;
+    template <Operand... Operands>
+    Expected<void> emit(std::string_view name, const Operands&... operands) const;
 
   private:
     Builder<On>& builder_;
@@ -236,8 +233,12 @@ template <Target On = any_target> class Builder : public Emitter {
     using Emitter::emit;
 
     /// `@%p1` before the next instruction: `b.if_(p).emit<"add.s32">(d, a, 1)`.
-    [[nodiscard]] GuardedOn<On> if_(Pred p) { return {*this, own(std::string("@").append(p.name).append(" "))}; }
-    [[nodiscard]] GuardedOn<On> if_(NotPred p) { return {*this, own(std::string("@!").append(p.name).append(" "))}; }
+    [[nodiscard]] GuardedOn<On> if_(Pred p) {
+        return {*this, own(std::string("@").append(p.name).append(" "))};
+    }
+    [[nodiscard]] GuardedOn<On> if_(NotPred p) {
+        return {*this, own(std::string("@!").append(p.name).append(" "))};
+    }
 
     /// `@!%p1 bra L1;`, the body, `L1:`.
     template <class P, class Then>

@@ -112,16 +112,19 @@ class Checker {
         }
     }
 
-    constexpr bool run(std::span<const Shape> operands) { return all(match_.row->operands, operands, nullptr); }
+    constexpr bool run(std::span<const Shape> operands) {
+        return all(match_.row->operands, operands, nullptr);
+    }
 
     Fault fault = Fault::none;
     const OperandRule* rule = nullptr;
     const Shape* shape = nullptr;
-    std::size_t right = 0;        // operands that were right before it
+    std::size_t right = 0;  // operands that were right before it
     Space wanted_space = Space::none;
 
   private:
-    constexpr bool all(std::span<const OperandRule> rules, std::span<const Shape> operands, const Shape* around) {
+    constexpr bool all(std::span<const OperandRule> rules, std::span<const Shape> operands,
+                       const Shape* around) {
         const isa::ActiveRules active(match_, rules, operands.size());
         if (active.size() != operands.size()) return wrong(Fault::count, around, nullptr);
         for (std::size_t i = 0; i < active.size(); ++i) {
@@ -237,7 +240,8 @@ class Checker {
         if (wanted.bits < 32 || !is_integer_or_bits(wanted.type)) return wrong(Fault::type, s, r);
         const Space named = isa::space_of_names(match_.row->opcode);
         wanted_space = named != Space::none ? named : space_count_ == 0 ? Space::none : spaces_[0];
-        return s.kind == ShapeKind::function || wanted_space == Space::none || wanted_space == s.space || wrong(Fault::space, s, r);
+        return s.kind == ShapeKind::function || wanted_space == Space::none || wanted_space == s.space ||
+               wrong(Fault::space, s, r);
     }
 
     constexpr bool vector(const OperandRule& r, const Shape& s) {
@@ -303,7 +307,8 @@ class Checker {
             const std::uint32_t bits = isa::info(s.type).bits;
             const bool is_address = is_integer_or_bits(s.type) && (bits == 32 || bits == 64) &&
                                     (!r.register_only || bits == 32) && (!r.is_exact || s.type == Type::b32);
-            const bool is_wide_space = space_count_ == 0 || (index < space_count_ && spaces_[index] == Space::global);
+            const bool is_wide_space =
+                space_count_ == 0 || (index < space_count_ && spaces_[index] == Space::global);
             if (!is_address) return wrong(Fault::type, s, r);
             return bits == 64 || !is_wide_space || r.register_only || r.is_exact || wrong(Fault::width, s, r);
         }
@@ -311,9 +316,10 @@ class Checker {
         const bool is_generic = space_count_ == 0;
         wanted_space = is_generic ? Space::none : index < space_count_ ? spaces_[index] : Space::shared;
         const Space named = is_generic ? isa::space_of_names(match_.row->opcode) : Space::none;
-        const bool has_generic = named == Space::none ? s.space == Space::global || s.space == Space::shared ||
-                                                            s.space == Space::local
-                                                      : s.space == named;
+        const bool has_generic =
+            named == Space::none
+                ? s.space == Space::global || s.space == Space::shared || s.space == Space::local
+                : s.space == named;
         return (is_generic ? has_generic : s.space == wanted_space) || wrong(Fault::space, s, r);
     }
 
@@ -384,14 +390,16 @@ constexpr void add_wanted(isa::Message& to, const OperandRule& r, const Match& m
     add_type(to.add("a register of "), type);
     if (r.is_wide) to.add(" or wider");
     const isa::TypeInfo& info = isa::info(type);
-    const bool takes_none = info.kind == TypeClass::packed || (info.kind == TypeClass::floating && info.bits == 16);
+    const bool takes_none =
+        info.kind == TypeClass::packed || (info.kind == TypeClass::floating && info.bits == 16);
     if (!r.is_output && !r.register_only && !takes_none) to.add(" or a constant");
 }
 
 constexpr void add_range(isa::Message& to, const isa::Range& range) {
     if (!range.values.empty()) {
         to.add("one of");
-        for (std::size_t i = 0; i < range.values.size(); ++i) to.add(i == 0 ? " " : ", ").add(range.values[i]);
+        for (std::size_t i = 0; i < range.values.size(); ++i)
+            to.add(i == 0 ? " " : ", ").add(range.values[i]);
         return;
     }
     to.add(range.low).add(" to ").add(range.high);
@@ -414,7 +422,8 @@ constexpr Errc code_of(Fault fault) {
 }
 
 constexpr Problem problem_of(const Checker& c, const Match& match) {
-    Problem out{.code = code_of(c.fault), .operand = c.fault == Fault::count ? -1 : static_cast<int>(c.right)};
+    Problem out{.code = code_of(c.fault),
+                .operand = c.fault == Fault::count ? -1 : static_cast<int>(c.right)};
     isa::Message& to = out.message;
     if (c.fault == Fault::count && c.shape == nullptr) {
         to.add("wrong number of operands; form: ").add(match.row->syntax);
@@ -473,7 +482,8 @@ constexpr void add_version(isa::Message& to, std::uint16_t version) {
 constexpr Problem unavailable(std::string_view name, const Match& match, Target target) {
     std::span<const isa::Since> since = match.row->since;
     for (const isa::Constraint& c : match.row->constraints)
-        if (c.kind == isa::Constraint::Kind::since && match.any_holds(c.left) && !supports_any(c.since, target))
+        if (c.kind == isa::Constraint::Kind::since && match.any_holds(c.left) &&
+            !supports_any(c.since, target))
             since = c.since;
     const bool has_target = supports_any(since, {target.architecture, 0});
     Problem out{.code = has_target ? Errc::version_too_old : Errc::target_not_able};
@@ -501,7 +511,8 @@ constexpr Problem unavailable(std::string_view name, const Match& match, Target 
 constexpr bool is_available(const isa::Match& match, Target target) {
     if (target.architecture.sm == 0 && target.version == 0) return true;
     const isa::Row& row = *match.row;
-    if (row.until_version != 0 && target.version > row.until_version && target.architecture.sm >= row.until_sm)
+    if (row.until_version != 0 && target.version > row.until_version &&
+        target.architecture.sm >= row.until_sm)
         return false;
     return checking::supports_any(row.since, target) &&
            std::all_of(row.constraints.begin(), row.constraints.end(), [&](const isa::Constraint& c) {
@@ -545,7 +556,8 @@ constexpr Problem explain(std::string_view name, std::span<const Shape> operands
                     best.code = Errc::modifier_out_of_order;
                     best.message.add(row.opcode);
                     for (std::size_t i = 0; i < row.slots.size(); ++i)
-                        if (a.match.chosen[i] != isa::no_word) best.message.add(isa::table_words[a.match.chosen[i]]);
+                        if (a.match.chosen[i] != isa::no_word)
+                            best.message.add(isa::table_words[a.match.chosen[i]]);
                     best.message.add(" is the manual's order; form: ").add(row.syntax);
                 }
                 continue;
@@ -554,7 +566,8 @@ constexpr Problem explain(std::string_view name, std::span<const Shape> operands
             if (checker.run(operands)) {
                 best = checking::unavailable(name, a.match, target);
                 most = SIZE_MAX;
-            } else if (best.code == Errc::ok || best.code == Errc::modifier_out_of_order || checker.right > most) {
+            } else if (best.code == Errc::ok || best.code == Errc::modifier_out_of_order ||
+                       checker.right > most) {
                 if (most == SIZE_MAX) continue;
                 best = checking::problem_of(checker, a.match);
                 most = checker.right;

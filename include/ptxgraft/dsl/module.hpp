@@ -13,7 +13,6 @@
 /// const auto ptx = module.ptx();
 /// @endcode
 
-#include <array>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -46,9 +45,9 @@ struct EntryDirectives {
 struct VariableOptions {
     Type type = Type::b8;
     std::uint64_t count = 0;
-    std::uint32_t align = 0;   ///< in bytes; 0: of the type
-    std::string values = {};   ///< the initialiser as PTX has it: "{1, 2, 3}" (PTX ISA 5.4.4)
-    bool is_visible = false;   ///< to other modules and to the host
+    std::uint32_t align = 0;  ///< in bytes; 0: of the type
+    std::string values = {};  ///< the initialiser as PTX has it: "{1, 2, 3}" (PTX ISA 5.4.4)
+    bool is_visible = false;  ///< to other modules and to the host
 };
 
 /// An operand of a site that a function declares, see Function::site.
@@ -76,13 +75,16 @@ SiteArgument fragment(Direction direction, std::string_view name, const Regs<T, 
     return made;
 }
 }  // namespace emitting
-template <Type T, std::size_t N> [[nodiscard]] SiteArgument in(std::string_view name, const Regs<T, N>& regs) {
+template <Type T, std::size_t N>
+[[nodiscard]] SiteArgument in(std::string_view name, const Regs<T, N>& regs) {
     return emitting::fragment(Direction::in, name, regs);
 }
-template <Type T, std::size_t N> [[nodiscard]] SiteArgument mod(std::string_view name, const Regs<T, N>& regs) {
+template <Type T, std::size_t N>
+[[nodiscard]] SiteArgument mod(std::string_view name, const Regs<T, N>& regs) {
     return emitting::fragment(Direction::mod, name, regs);
 }
-template <Type T, std::size_t N> [[nodiscard]] SiteArgument out(std::string_view name, const Regs<T, N>& regs) {
+template <Type T, std::size_t N>
+[[nodiscard]] SiteArgument out(std::string_view name, const Regs<T, N>& regs) {
     return emitting::fragment(Direction::out, name, regs);
 }
 
@@ -96,19 +98,6 @@ struct Head {
     std::string directives = {};                             // behind them
     std::string variables = {};                              // lines within its body
 };
-
-// "ld.param" and ".u64" as one name.
-struct TypedName {
-    std::array<char, 24> text = {};
-    std::size_t size = 0;
-    [[nodiscard]] constexpr std::string_view view() const { return {text.data(), size}; }
-};
-constexpr TypedName with_type(std::string_view stem, Type type) {
-    TypedName name;
-    for (const char c : stem) name.text[name.size++] = c;
-    for (const char c : syntax::row(type).word) name.text[name.size++] = c;
-    return name;
-}
 
 PTXGRAFT_API void add_parameter(Head& head, std::string_view name, const VariableOptions& of, bool is_return);
 PTXGRAFT_API void add_variable(Head& head, Space space, std::string_view name, const VariableOptions& of);
@@ -145,7 +134,7 @@ template <Target On = any_target> class Function : public Builder<On> {
     template <Type T> Reg<T> argument(std::string_view name) {
         const auto of = parameter<T>(name);
         const auto value = this->template reg<T>();
-        load<declared_type(T)>(value, of);
+        this->template emit<typed<"ld.param", declared_type(T)>()>(value, at(of));
         return value;
     }
     /// Variables of the function, before its first statement.
@@ -176,17 +165,13 @@ template <Target On = any_target> class Function : public Builder<On> {
   private:
     friend class Module;
     Function(emitting::Head& head, Target target) : Builder<On>(target), head_(head) {}
-    template <Type T> void load(const auto& value, const Variable<Space::param>& of) {
-        static constexpr auto name = emitting::with_type("ld.param", T);
-        this->write(name.view(), value, at(of));
-    }
     emitting::Head& head_;
 };
 
 struct ModuleOptions {
     std::string target = "sm_90a";
-    std::string version = {};  ///< "8.6"; empty: 9.0, or the first that has the target
-    bool line_info = false;    ///< `.loc` of the C++ lines that emit instructions
+    std::string version = {};             ///< "8.6"; empty: 9.0, or the first that has the target
+    bool line_info = false;               ///< `.loc` of the C++ lines that emit instructions
     std::string file = __builtin_FILE();  ///< where those lines are
 };
 
@@ -199,9 +184,13 @@ class PTXGRAFT_API Module {
     Module& operator=(const Module&) = delete;
 
     /// A new `.visible .entry`. It lives as long as the module.
-    template <Target On = any_target> Function<On>& entry(std::string_view name) { return add<On>(name, true); }
+    template <Target On = any_target> Function<On>& entry(std::string_view name) {
+        return add<On>(name, true);
+    }
     /// A new `.func`. Its declaration stands before all bodies, so that any may call any.
-    template <Target On = any_target> Function<On>& function(std::string_view name) { return add<On>(name, false); }
+    template <Target On = any_target> Function<On>& function(std::string_view name) {
+        return add<On>(name, false);
+    }
 
     /// Variables of the module. Errors in them are found by ptx().
     Variable<Space::global> global(std::string_view name, const VariableOptions& of);
@@ -225,7 +214,8 @@ class PTXGRAFT_API Module {
         std::shared_ptr<Emitter> body;
     };
     template <Target On> Function<On>& add(std::string_view name, bool is_entry) {
-        auto head = std::make_unique<emitting::Head>(emitting::Head{.name = std::string(name), .is_entry = is_entry});
+        auto head =
+            std::make_unique<emitting::Head>(emitting::Head{.name = std::string(name), .is_entry = is_entry});
         auto function = std::shared_ptr<Function<On>>(new Function<On>(*head, target_for(On)));
         if (options_.line_info) function->show_lines(1);
         Function<On>& made = *function;
@@ -240,7 +230,8 @@ class PTXGRAFT_API Module {
     std::vector<Made> functions_;
     std::string variables_;
     std::deque<std::string> names_;  // of the variables
-    std::string_view add_variable(std::string_view line_before, std::string_view name, const VariableOptions& of);
+    std::string_view add_variable(std::string_view line_before, std::string_view name,
+                                  const VariableOptions& of);
 };
 
 }  // namespace ptxgraft::dsl

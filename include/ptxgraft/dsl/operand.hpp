@@ -46,11 +46,22 @@ inline constexpr Type pred = Type::pred, b8 = Type::b8, b16 = Type::b16, b32 = T
 template <std::size_t Size> struct Literal {
     char text[Size] = {};
     std::uint32_t line = 0;
+    constexpr Literal() = default;
     consteval Literal(const char (&from)[Size], std::uint32_t at = __builtin_LINE()) : line(at) {
         for (std::size_t i = 0; i < Size; ++i) text[i] = from[i];
     }
     [[nodiscard]] constexpr std::string_view view() const { return {text, Size - 1}; }
 };
+
+/// "add" and ".f32" as one name, for what is a template over types: `b.emit<typed<"add", T>()>(d, a, c)`.
+template <Literal Stem, Type T> [[nodiscard]] consteval auto typed() {
+    constexpr std::string_view word = syntax::row(T).word;
+    Literal<sizeof Stem.text + word.size()> name;
+    std::size_t size = 0;
+    for (const char c : Stem.view()) name.text[size++] = c;
+    for (const char c : word) name.text[size++] = c;
+    return name;
+}
 
 /// A register as it is declared: f16 and bf16 in .b16, their pairs and tf32 in .b32 (PTX ISA 5.2.3).
 [[nodiscard]] constexpr Type declared_type(Type type) {
@@ -89,9 +100,7 @@ template <Literal Name> struct Special {};
 template <Literal Name> inline constexpr Special<Name> special{};
 
 /// `{a, b, …}`
-template <class... Elements> struct Vector {
-    std::tuple<Elements...> elements;
-};
+template <class... Elements> struct Vector { std::tuple<Elements...> elements; };
 template <class... Elements> [[nodiscard]] constexpr Vector<Elements...> vec(const Elements&... elements) {
     return {{elements...}};
 }
@@ -108,40 +117,36 @@ template <class Base> struct Offset {
     std::int64_t bytes;
 };
 /// `[…]`, with what stands between the brackets.
-template <class... Parts> struct Address {
-    std::tuple<Parts...> parts;
-};
+template <class... Parts> struct Address { std::tuple<Parts...> parts; };
 /// `[base]`, and `[base+bytes]`, of a register or a variable.
-template <class Base> [[nodiscard]] constexpr Address<Offset<Base>> at(const Base& base, std::int64_t bytes = 0) {
+template <class Base> [[nodiscard]] constexpr Address<Base> at(const Base& base) { return {{base}}; }
+template <class Base> [[nodiscard]] constexpr Address<Offset<Base>> at(const Base& base, std::int64_t bytes) {
     return {{{base, bytes}}};
 }
 /// `[base, part, …]`: of tensor copies and textures.
 template <class Base, class Part, class... Parts>
 requires(!std::integral<Part>)
-[[nodiscard]] constexpr Address<Base, Part, Parts...> at(const Base& base, const Part& part, const Parts&... parts) {
+    [[nodiscard]] constexpr Address<Base, Part, Parts...> at(const Base& base, const Part& part,
+                                                             const Parts&... parts) {
     return {{base, part, parts...}};
 }
 
 /// `-%r1`, of vmad (PTX ISA 9.7.18.1.3).
-template <class Register> struct Minus {
-    Register of;
-};
+template <class Register> struct Minus { Register of; };
 template <class Register> [[nodiscard]] constexpr Minus<Register> minus(const Register& of) { return {of}; }
 
 /// `%r1.b0`, of video instructions.
-template <Literal Part, class Register> struct Selector {
-    Register of;
-};
-template <Literal Part, class Register> [[nodiscard]] constexpr Selector<Part, Register> part(const Register& of) {
+template <Literal Part, class Register> struct Selector { Register of; };
+template <Literal Part, class Register>
+[[nodiscard]] constexpr Selector<Part, Register> part(const Register& of) {
     return {of};
 }
 
 /// `(…)`: what a call hands over.
-template <class... Elements> struct Arguments {
-    std::tuple<Elements...> elements;
-};
+template <class... Elements> struct Arguments { std::tuple<Elements...> elements; };
 
-template <class... Elements> [[nodiscard]] constexpr Arguments<Elements...> list(const Elements&... elements) {
+template <class... Elements>
+[[nodiscard]] constexpr Arguments<Elements...> list(const Elements&... elements) {
     return {{elements...}};
 }
 
@@ -158,9 +163,7 @@ template <Space S> struct Variable {
 };
 
 /// What is neither value nor address: a label, a function …
-template <ShapeKind Kind> struct Named {
-    std::string_view name;
-};
+template <ShapeKind Kind> struct Named { std::string_view name; };
 using Label = Named<ShapeKind::label>;
 using FunctionName = Named<ShapeKind::function>;
 using Targets = Named<ShapeKind::targets>;
@@ -184,7 +187,8 @@ consteval Shape special_shape(std::string_view name) {
     };
     const std::string_view stem = name.substr(0, name.find('.')), part = name.substr(stem.size());
     if (const auto* const row = find(stem); row != nullptr && row->count == 0) {
-        const bool is_part = row->is_vector && part.size() == 2 && std::string_view("xyzw").find(part[1]) != part.npos;
+        const bool is_part =
+            row->is_vector && part.size() == 2 && std::string_view("xyzw").find(part[1]) != part.npos;
         if (!part.empty() && !is_part) return {};
         const bool is_whole = row->is_vector && part.empty();
         return {.kind = is_whole ? ShapeKind::special_vector : ShapeKind::special, .type = row->type};
@@ -192,7 +196,8 @@ consteval Shape special_shape(std::string_view name) {
     const std::size_t digits = name.size() - 1 - name.find_last_not_of("0123456789");
     const auto* const row = digits == 0 ? nullptr : find(name.substr(0, name.size() - digits));
     unsigned number = 0;
-    for (const char digit : name.substr(name.size() - digits)) number = 10 * number + static_cast<unsigned>(digit - '0');
+    for (const char digit : name.substr(name.size() - digits))
+        number = 10 * number + static_cast<unsigned>(digit - '0');
     if (row == nullptr || number >= row->count) return {};
     return {.kind = ShapeKind::special, .type = row->type};
 }
@@ -206,9 +211,7 @@ template <> struct Of<AnyReg> {
 template <> struct Of<NotPred> {
     static constexpr Shape value{.kind = ShapeKind::negated, .type = Type::pred};
 };
-template <std::integral T> struct Of<T> {
-    static constexpr Shape value{.kind = ShapeKind::integer};
-};
+template <std::integral T> struct Of<T> { static constexpr Shape value{.kind = ShapeKind::integer}; };
 template <> struct Of<float> {
     static constexpr Shape value{.kind = ShapeKind::floating, .type = Type::f32};
 };
@@ -229,12 +232,11 @@ template <auto V> struct Of<Imm<V>> {
             return Of<std::remove_const_t<decltype(V)>>::value;
     }();
 };
-template <> struct Of<Sink> {
-    static constexpr Shape value{.kind = ShapeKind::sink};
-};
+template <> struct Of<Sink> { static constexpr Shape value{.kind = ShapeKind::sink}; };
 template <Literal Name> struct Of<Special<Name>> {
     static constexpr Shape value = special_shape(Name.view());
-    static_assert(value.kind != ShapeKind::sink, "there is no special register of this name (PTX ISA, chapter 10)");
+    static_assert(value.kind != ShapeKind::sink,
+                  "there is no special register of this name (PTX ISA, chapter 10)");
 };
 template <class... E> struct Of<Vector<E...>> {
     static constexpr Shape value{.kind = ShapeKind::vector, .count = sizeof...(E), .children = all<E...>};
@@ -262,22 +264,20 @@ template <Literal P, class R> struct Of<Selector<P, R>> {
         return shape;
     }();
 };
-template <class... E> struct Of<Arguments<E...>> {
-    static constexpr Shape value{.kind = ShapeKind::list};
-};
+template <class... E> struct Of<Arguments<E...>> { static constexpr Shape value{.kind = ShapeKind::list}; };
 template <Space S> struct Of<Variable<S>> {
-    static constexpr Shape value{
-        .kind = ShapeKind::variable, .space = S == Space::shared_cluster ? Space::shared : S};
+    static constexpr Shape value{.kind = ShapeKind::variable,
+                                 .space = S == Space::shared_cluster ? Space::shared : S};
 };
-template <ShapeKind K> struct Of<Named<K>> {
-    static constexpr Shape value{.kind = K};
-};
+template <ShapeKind K> struct Of<Named<K>> { static constexpr Shape value{.kind = K}; };
 
 }  // namespace shaping
 
 /// What an instruction may be given.
 template <class T>
-concept Operand = requires { shaping::Of<T>::value; };
+concept Operand = requires {
+    shaping::Of<T>::value;
+};
 template <Operand T> inline constexpr const Shape& shape_of = shaping::Of<T>::value;
 
 /// The same with what is known when the program runs: constants, and types of an AnyReg.

@@ -24,7 +24,8 @@ namespace emitting {
 struct PTXGRAFT_API StubOperands {
     const Signature& signature;
     // Of an element; empty for one that the site has not, or has with another type: `problem` says so.
-    [[nodiscard]] std::string_view find(std::string_view name, Type type, std::size_t count, std::string& problem) const;
+    [[nodiscard]] std::string_view find(std::string_view name, Type type, std::size_t count,
+                                        std::string& problem) const;
 };
 
 }  // namespace emitting
@@ -60,7 +61,8 @@ template <Target On = any_target> class StubBuilder : public Builder<On> {
 
 namespace emitting {
 PTXGRAFT_API Expected<Stub> finish_stub(const std::optional<Error>& error, const std::string& declarations,
-                                        const std::string& body, const Signature& signature, const Policy& policy);
+                                        const std::string& body, const Signature& signature,
+                                        const Policy& policy);
 }  // namespace emitting
 
 /// The stub that the body emits, checked as Stub::from_ptx checks text. Errors are those of the builder, and
@@ -73,7 +75,8 @@ template <Target On = any_target, class Body>
     builder.declare_registers(declarations);
     return emitting::finish_stub(builder.error(), declarations, builder.body_, signature, policy);
 }
-template <Target On = any_target, class Body> [[nodiscard]] Expected<Stub> stub(const Site& site, Body&& body) {
+template <Target On = any_target, class Body>
+[[nodiscard]] Expected<Stub> stub(const Site& site, Body&& body) {
     return stub<On>(site.signature, std::forward<Body>(body), site.policy);
 }
 

@@ -70,10 +70,12 @@ struct Match {
 
 /// The place of a modifier among table_words; no_word for one that the table lacks.
 [[nodiscard]] constexpr WordId find_word(std::string_view modifier) {
-    const auto* const at = std::lower_bound(std::begin(table::words), std::end(table::words), modifier,
-                                            [](Text word, std::string_view wanted) { return word.view() < wanted; });
-    return at != std::end(table::words) && *at == modifier ? static_cast<WordId>(at - std::begin(table::words))
-                                                          : no_word;
+    const auto* const at =
+        std::lower_bound(std::begin(table::words), std::end(table::words), modifier,
+                         [](Text word, std::string_view wanted) { return word.view() < wanted; });
+    return at != std::end(table::words) && *at == modifier
+               ? static_cast<WordId>(at - std::begin(table::words))
+               : no_word;
 }
 
 [[nodiscard]] constexpr const Opcode* find_opcode(std::string_view name) {
@@ -134,7 +136,8 @@ class ActiveRules {
 [[nodiscard]] constexpr syntax::Space space_of_names(std::string_view opcode) {
     if (opcode == "prefetchu") return syntax::Space::global;
     const bool is_mbarrier = opcode.starts_with("mbarrier.") && opcode != "mbarrier.check_layout";
-    return is_mbarrier || opcode == "mapa" || opcode == "getctarank" ? syntax::Space::shared : syntax::Space::none;
+    return is_mbarrier || opcode == "mapa" || opcode == "getctarank" ? syntax::Space::shared
+                                                                     : syntax::Space::none;
 }
 
 /// How one row takes the written modifiers.
@@ -239,7 +242,8 @@ inline constexpr WordId pred_word = find_word(".pred");
 // Explains why no row of an opcode takes the modifiers.
 class Explainer {
   public:
-    constexpr Explainer(std::string_view opcode, const Opcode& rows, std::span<const std::string_view> modifiers)
+    constexpr Explainer(std::string_view opcode, const Opcode& rows,
+                        std::span<const std::string_view> modifiers)
         : opcode_(opcode), rows_(rows), modifiers_(modifiers) {
         const std::string_view name = rows.name;
         skipped_ = static_cast<std::size_t>(std::count(name.begin(), name.end(), '.'));
@@ -253,7 +257,9 @@ class Explainer {
     }
 
   private:
-    [[nodiscard]] constexpr std::span<const WordId> words() const { return std::span(word_ids_).first(words_); }
+    [[nodiscard]] constexpr std::span<const WordId> words() const {
+        return std::span(word_ids_).first(words_);
+    }
 
     constexpr Message& set(Errc code, int modifier) {
         out_.code = code;
@@ -295,7 +301,10 @@ class Explainer {
             for_vocabulary([&](WordId known) { is_known |= known == word_ids_[i]; });
             if (is_known) continue;
             Message& message = set(Errc::modifier_not_allowed, static_cast<int>(i + skipped_));
-            add_forms(message.add(modifiers_[i + skipped_]).add(" is not allowed with ").add(opcode_).add("; forms: "));
+            add_forms(message.add(modifiers_[i + skipped_])
+                          .add(" is not allowed with ")
+                          .add(opcode_)
+                          .add("; forms: "));
             return true;
         }
         return false;
@@ -304,8 +313,9 @@ class Explainer {
     constexpr bool duplicate() {
         for (std::size_t i = 1; i < words_; ++i) {
             if (!has(words().first(i), word_ids_[i])) continue;
-            const bool may_repeat = std::any_of(rows_.rows.begin(), rows_.rows.end(),
-                                                [&](const Row& row) { return holds_twice(row, word_ids_[i]); });
+            const bool may_repeat = std::any_of(rows_.rows.begin(), rows_.rows.end(), [&](const Row& row) {
+                return holds_twice(row, word_ids_[i]);
+            });
             if (may_repeat) continue;
             set(Errc::modifier_duplicated, static_cast<int>(i + skipped_))
                 .add(modifiers_[i + skipped_])
@@ -329,8 +339,9 @@ class Explainer {
         const Row& row = *best.match.row;
         if (best.refused >= 0) {
             const auto at = static_cast<std::size_t>(best.refused) + skipped_;
-            Message& message = set(best.refused_is_filled ? Errc::modifiers_conflict : Errc::modifier_not_allowed,
-                                   static_cast<int>(at));
+            Message& message =
+                set(best.refused_is_filled ? Errc::modifiers_conflict : Errc::modifier_not_allowed,
+                    static_cast<int>(at));
             message.add(modifiers_[at]).add(" is not allowed ");
             if (best.refused_is_filled)
                 message.add("beside another modifier of its kind");
@@ -398,8 +409,10 @@ constexpr NameProblem unknown_opcode(std::string_view opcode) {
     for (const Opcode& one : table_opcodes) {
         const std::string_view name = one.name, word = name.substr(0, name.find('.'));
         if (word == opcode && ++longer <= most)
-            out.message.add(longer == 1 ? "an operation is missing behind " : "").add(longer == 1 ? opcode : "")
-                .add(longer == 1 ? ": " : " ").add(name);
+            out.message.add(longer == 1 ? "an operation is missing behind " : "")
+                .add(longer == 1 ? opcode : "")
+                .add(longer == 1 ? ": " : " ")
+                .add(name);
         nearest.offer(word);
     }
     out.code = longer > 0 ? Errc::modifier_missing : Errc::opcode_unknown;
@@ -413,7 +426,8 @@ constexpr NameProblem unknown_opcode(std::string_view opcode) {
 
 constexpr bool Match::holds(Term term) const {
     return std::all_of(term.begin(), term.end(), [&](const Atom& a) {
-        const bool present = a.slot == any_slot  ? matching::has(std::span(chosen).first(row->slots.size()), a.word)
+        const bool present = a.slot == any_slot
+                                 ? matching::has(std::span(chosen).first(row->slots.size()), a.word)
                              : a.word == no_word ? chosen[a.slot] != no_word
                                                  : chosen[a.slot] == a.word;
         return present != a.is_absent;

@@ -185,20 +185,23 @@ inline constexpr struct {
     [[nodiscard]] constexpr std::size_t size() const { return std::size(table::words); }
     [[nodiscard]] constexpr std::string_view operator[](std::size_t id) const { return table::words[id]; }
 } table_words;
-inline constexpr std::span<const WordId> table_repeatable = table::repeatable;   // that ptxas takes twice
-inline constexpr std::span<const Opcode> table_opcodes = table::opcodes;         // ordered by name
+inline constexpr std::span<const WordId> table_repeatable = table::repeatable;     // that ptxas takes twice
+inline constexpr std::span<const Opcode> table_opcodes = table::opcodes;           // ordered by name
 inline constexpr std::span<const SpecialRegister> table_special = table::special;  // ordered by name
-inline constexpr std::span<const OpcodeEffects> table_effects = table::effects;  // ordered by opcode
+inline constexpr std::span<const OpcodeEffects> table_effects = table::effects;    // ordered by opcode
 
 /// The first row whose name is not before one, in a table that is ordered by it.
 template <class Row>
-[[nodiscard]] constexpr auto first_row_from(std::span<const Row> rows, std::string_view name, Text Row::*key) {
-    return std::lower_bound(rows.begin(), rows.end(), name,
-                            [key](const Row& row, std::string_view wanted) { return (row.*key).view() < wanted; });
+[[nodiscard]] constexpr auto first_row_from(std::span<const Row> rows, std::string_view name,
+                                            Text Row::*key) {
+    return std::lower_bound(rows.begin(), rows.end(), name, [key](const Row& row, std::string_view wanted) {
+        return (row.*key).view() < wanted;
+    });
 }
 /// The row of a name in such a table; null for one that it lacks.
 template <class Row>
-[[nodiscard]] constexpr const Row* find_row(std::span<const Row> rows, std::string_view name, Text Row::*key) {
+[[nodiscard]] constexpr const Row* find_row(std::span<const Row> rows, std::string_view name,
+                                            Text Row::*key) {
     const auto at = first_row_from(rows, name, key);
     return at != rows.end() && (*at).*key == name ? &*at : nullptr;
 }

@@ -12,8 +12,8 @@
 
 #include "cli/argument.hpp"
 #include "cli/expect.hpp"
-#include "ptxgraft/device.hpp"
 #include "cli/source.hpp"
+#include "ptxgraft/device.hpp"
 
 namespace ptxgraft::cli {
 

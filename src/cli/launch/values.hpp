@@ -12,8 +12,8 @@
 
 #include "cli/json.hpp"
 #include "cli/npy.hpp"
-#include "ptxgraft/emulator.hpp"
 #include "cli/scalar.hpp"
+#include "ptxgraft/emulator.hpp"
 
 namespace ptxgraft::cli {
 

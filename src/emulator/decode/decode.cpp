@@ -9,10 +9,10 @@
 
 #include "emulator/memory/lanes.hpp"
 #include "isa/declaration.hpp"
+#include "ptxgraft/syntax/types.hpp"
 #include "syntax/constant.hpp"
 #include "syntax/initialiser.hpp"
 #include "syntax/token_view.hpp"
-#include "ptxgraft/syntax/types.hpp"
 
 namespace ptxgraft::emulator {
 namespace {

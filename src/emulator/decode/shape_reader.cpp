@@ -21,8 +21,7 @@ bool has_range(std::span<const isa::OperandRule> rules) {
 bool has_range(std::string_view opcode) {
     const auto is_one = [&](const isa::Opcode& one) {
         const std::string_view name = one.name;
-        return name.starts_with(opcode) &&
-               (name.size() == opcode.size() || name[opcode.size()] == '.');
+        return name.starts_with(opcode) && (name.size() == opcode.size() || name[opcode.size()] == '.');
     };
     auto one = isa::first_row_from(isa::table_opcodes, opcode, &isa::Opcode::name);
     for (; one != isa::table_opcodes.end() && is_one(*one); ++one)
