@@ -20,8 +20,9 @@
 /// @endcode
 ///
 /// operand.hpp: what operands there are; builder.hpp: emit, guards, branches and loops; module.hpp: entries,
-/// functions, variables, sites; stub.hpp: stubs for sites; value.hpp: arithmetic with operators. An instruction costs a compiler some 1 to 2 ms,
-/// once however often it is emitted, and the table 0.4 s a source file.
+/// functions, variables, sites; stub.hpp: stubs for sites; value.hpp: arithmetic with operators;
+/// any_operand.hpp: instructions made of data. An instruction costs a compiler some milliseconds, once
+/// however often it is emitted, and the table 0.4 s a source file: ptxgraft.hpp does not include this header.
 
 #include "ptxgraft/dsl/any_operand.hpp"
 #include "ptxgraft/dsl/builder.hpp"

@@ -141,7 +141,7 @@ void emit_all_on_sm_90a(Module& module) {
     // error: operand 1: a register of .u32 where a register of .f32 is expected; form: add
     WRONG(k.emit<"add.f32">(u, f, g);)
     RIGHT(k.emit<"add.f32">(f, g, g);)
-    // error: operand 3: a register of .f64 where a register of .f32 or a constant is expected
+    // error: operand 3: a register of .f64 where a register of .f32 or a constant of .f32 is expected
     WRONG(k.emit<"mul.f32">(f, g, d);)
     RIGHT(k.emit<"mul.f32">(f, g, g);)
     // error: operand 2: a register of .f32 where a register of .s32 or a constant is expected
@@ -165,10 +165,10 @@ void emit_all_on_sm_90a(Module& module) {
     // error: operand 1: a register of .u16 where a register of .u32 or wider is expected
     WRONG(k.emit<"ld.global.u32">(us, at(rd));)
     RIGHT(k.emit<"ld.global.u16">(us, at(rd));)
-    // error: operand 2: a register of .u32 where a register of .f32 or a constant is expected
+    // error: operand 2: a register of .u32 where a register of .f32 or a constant of .f32 is expected
     WRONG(k.emit<"ex2.approx.f32">(f, u);)
     RIGHT(k.emit<"ex2.approx.f32">(f, g);)
-    // error: operand 1: the constant where a register of .f32 is expected
+    // error: operand 1: an integer constant where a register of .f32 is expected
     WRONG(k.emit<"neg.f32">(1, f);)
     RIGHT(k.emit<"neg.f32">(f, g);)
     // error: operand 1: '_' where
@@ -176,10 +176,10 @@ void emit_all_on_sm_90a(Module& module) {
     RIGHT(k.emit<"abs.f32">(f, g);)
 
     // ---- operands: constants
-    // error: operand 3: the constant where a register of .f32 or a constant is expected
+    // error: operand 3: an integer constant where a register of .f32 or a constant of .f32 is expected
     WRONG(k.emit<"add.f32">(f, f, 1);)
     RIGHT(k.emit<"add.f32">(f, f, 1.0f);)
-    // error: operand 3: a constant of .f64 where a register of .f32 or a constant is expected
+    // error: operand 3: a constant of .f64 where a register of .f32 or a constant of .f32 is expected
     WRONG(k.emit<"max.f32">(f, f, 0.0);)
     RIGHT(k.emit<"max.f32">(f, f, 0.0f);)
     // error: operand 3: a constant of .f32 where a register of .s32 or a constant is expected

@@ -264,8 +264,7 @@ TEST(Dsl, StubsOfOperandsWhoseTypeTheSiteHas) {
     EXPECT_EQ(wrong.error().code, Errc::operand_type_wrong);
     EXPECT_THAT(
         message(wrong.error()),
-        HasSubstr(
-            "add.f32: operand 3: a register of .f64 where a register of .f32 or a constant is expected"));
+        HasSubstr("add.f32: operand 3: a register of .f64 where a register of .f32 or a constant of .f32"));
     const auto unknown = stub(*signature, [](StubBuilder<>& b) { (void)b.operand<f32>("other"); });
     EXPECT_EQ(unknown.error().code, Errc::stub_register_unknown);
     const auto other_type = stub(*signature, [](StubBuilder<>& b) { (void)b.operand<f64>("acc"); });

@@ -303,7 +303,8 @@ TEST(EmulatorDecode, EveryFormBecomesTheSameByItsShapeAsByItself) {
 }
 
 std::string name_of(const isa::Match& match, const std::vector<std::string_view>& modifiers) {
-    std::string name(match.row->opcode.substr(0, match.row->opcode.find('.')));
+    const std::string_view opcode = match.row->opcode;
+    std::string name(opcode.substr(0, opcode.find('.')));
     for (const std::string_view modifier : modifiers) name += modifier;
     return name;
 }
@@ -315,8 +316,8 @@ TEST(EmulatorDecode, TheOrderOfModifiersDoesNotMatter) {
     for_each_sample(3, [&](const isa::Match& match, const std::string& header,
                            const std::vector<std::string>& operands) {
         const auto written = canonical_modifiers(match);
-        const auto first =
-            static_cast<std::ptrdiff_t>(std::count(match.row->opcode.begin(), match.row->opcode.end(), '.'));
+        const std::string_view opcode = match.row->opcode;
+        const auto first = static_cast<std::ptrdiff_t>(std::count(opcode.begin(), opcode.end(), '.'));
         auto modifiers = written;
         std::shuffle(modifiers.begin() + first, modifiers.end(), random);
         if (modifiers == written) return;

@@ -11,8 +11,8 @@
 /// compile, and the message says what would be right:
 /// @code
 /// error: static assertion failed
-/// note: 'wrong<Text{"operand 2: a register of .f64 where a register of .f32 or a constant is expected; form:
-///        add{.rnd}{.ftz}{.sat}.f32 d, a, b"}>::is_right' evaluates to false
+/// note: 'wrong<Text{"operand 2: a register of .f64 where a register of .f32 or a constant of .f32 is
+///        expected; form: add{.rnd}{.ftz}{.sat}.f32 d, a, b"}>::is_right' evaluates to false
 /// @endcode
 /// (clang before 17 shows the message letter by letter.) What C++ does not know when it compiles is looked at
 /// when the program runs: values of constants, and registers of sites. The first such error is kept, and
@@ -268,7 +268,8 @@ template <Target On = any_target> class Builder : public Emitter {
         const auto again = body();
         if_(again).template emit<"bra">(top);
     }
-    /// `L1:`, the body, `bra.uni L1;`, `L2:`. The body gets the label behind the loop, for branches out of it.
+    /// `L1:`, the body, `bra.uni L1;`, `L2:`. The body gets the label behind the loop, for branches out of
+    /// it.
     template <class Body> void loop(Body&& body) {
         const Label top = label(), end = label();
         place(top);

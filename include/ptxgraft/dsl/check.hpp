@@ -347,8 +347,10 @@ constexpr void add_found(isa::Message& to, const Shape& s) {
     switch (s.kind) {
         case ShapeKind::reg: add_type(to.add("a register of "), s.type); return;
         case ShapeKind::integer:
-            to.add("the constant");
-            if (s.has_value && !s.is_unsigned) to.add(" ").add(s.value);
+            if (s.has_value && !s.is_unsigned)
+                to.add("the constant ").add(s.value);
+            else
+                to.add("an integer constant");
             return;
         case ShapeKind::floating: add_type(to.add("a constant of "), s.type); return;
         case ShapeKind::special: add_type(to.add("a special register of "), s.type); return;
@@ -392,7 +394,9 @@ constexpr void add_wanted(isa::Message& to, const OperandRule& r, const Match& m
     const isa::TypeInfo& info = isa::info(type);
     const bool takes_none =
         info.kind == TypeClass::packed || (info.kind == TypeClass::floating && info.bits == 16);
-    if (!r.is_output && !r.register_only && !takes_none) to.add(" or a constant");
+    if (r.is_output || r.register_only || takes_none) return;
+    to.add(" or a constant");
+    if (info.kind == TypeClass::floating) add_type(to.add(" of "), type);
 }
 
 constexpr void add_range(isa::Message& to, const isa::Range& range) {
