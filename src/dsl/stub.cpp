@@ -28,7 +28,7 @@ std::string_view StubOperands::find(std::string_view name, Type type, std::size_
 Expected<Stub> finish_stub(const std::optional<Error>& error, const std::string& declarations,
                            const std::string& body, const Signature& signature, const Policy& policy) {
     if (error) return tl::unexpected<Error>(*error);
-    const std::string text = declarations.empty() ? body : "\t{\n" + declarations + body + "\t}\n";
+    const std::string text = declarations + body;
     auto stub = Stub::from_ptx(text, signature, policy);
     if (stub) return stub;
     Error failure = stub.error();

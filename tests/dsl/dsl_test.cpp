@@ -157,7 +157,8 @@ TEST(Dsl, AnOperatorIsOneInstruction) {
     const auto row = value(k, k.argument<u32>("row")), stride = value(k, k.argument<u32>("stride"));
     const auto x = value(k, k.argument<f32>("x"));
     const Reg<u32> index = row * stride + 4;
-    const Reg<u32> bits = (row >> 5 & 31) | stride << row;
+    const auto low = row >> 5 & 31;
+    const Reg<u32> bits = low | stride << row;
     const Reg<f32> y = -x * 2.0f - x;
     k.if_(value(k, index) < bits).emit<"ret">();
     k.if_(x != y).emit<"exit">();

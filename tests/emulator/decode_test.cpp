@@ -313,32 +313,32 @@ std::string name_of(const isa::Match& match, const std::vector<std::string_view>
 TEST(EmulatorDecode, TheOrderOfModifiersDoesNotMatter) {
     std::mt19937 random(7);
     std::size_t shuffled = 0;
-    for_each_sample(3, [&](const isa::Match& match, const std::string& header,
-                           const std::vector<std::string>& operands) {
-        const auto written = canonical_modifiers(match);
-        const std::string_view opcode = match.row->opcode;
-        const auto first = static_cast<std::ptrdiff_t>(std::count(opcode.begin(), opcode.end(), '.'));
-        auto modifiers = written;
-        std::shuffle(modifiers.begin() + first, modifiers.end(), random);
-        if (modifiers == written) return;
-        const auto text_of = [&](const std::vector<std::string_view>& m) {
-            return around("{ " + isa::sample_line(name_of(match, m), operands) + " }\n", header);
-        };
-        const std::string text = text_of(modifiers), canonical = text_of(written);
-        const auto name = name_of(match, modifiers);
-        const auto behind = std::span(modifiers);
-        const auto found = isa::match_name(name.substr(0, name.find('.')), behind);
-        if (found.matches.empty() || !syntax::parse(text) ||
-            canonical_name(found.matches[0]) != canonical_name(match) ||
-            !isa::verify(*syntax::parse(text)).empty())
-            return;
-        ++shuffled;
-        const Decoded a(canonical), b(text);
-        ASSERT_TRUE(a.program && b.program) << text.substr(text.find("\n{ "));
-        ASSERT_EQ(a.program->failures.size(), b.program->failures.size())
-            << text.substr(text.find("\n{ ")) << canonical_name(match);
-        EXPECT_EQ(Comparison(*a.program, *b.program, text).difference(), "");
-    });
+    for_each_sample(
+        3, [&](const isa::Match& match, const std::string& header, const std::vector<std::string>& operands) {
+            const auto written = canonical_modifiers(match);
+            const std::string_view opcode = match.row->opcode;
+            const auto first = static_cast<std::ptrdiff_t>(std::count(opcode.begin(), opcode.end(), '.'));
+            auto modifiers = written;
+            std::shuffle(modifiers.begin() + first, modifiers.end(), random);
+            if (modifiers == written) return;
+            const auto text_of = [&](const std::vector<std::string_view>& m) {
+                return around("{ " + isa::sample_line(name_of(match, m), operands) + " }\n", header);
+            };
+            const std::string text = text_of(modifiers), canonical = text_of(written);
+            const auto name = name_of(match, modifiers);
+            const auto behind = std::span(modifiers);
+            const auto found = isa::match_name(name.substr(0, name.find('.')), behind);
+            if (found.matches.empty() || !syntax::parse(text) ||
+                canonical_name(found.matches[0]) != canonical_name(match) ||
+                !isa::verify(*syntax::parse(text)).empty())
+                return;
+            ++shuffled;
+            const Decoded a(canonical), b(text);
+            ASSERT_TRUE(a.program && b.program) << text.substr(text.find("\n{ "));
+            ASSERT_EQ(a.program->failures.size(), b.program->failures.size())
+                << text.substr(text.find("\n{ ")) << canonical_name(match);
+            EXPECT_EQ(Comparison(*a.program, *b.program, text).difference(), "");
+        });
     EXPECT_GT(shuffled, 1000u);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 /// @file value.hpp
-/// Arithmetic with operators: each is one instruction into a new register, in the order of C++.
+/// Arithmetic with operators: each is one instruction into a new register, in the order in which C++
+/// evaluates them (which of `a * b` and `c * d` comes first in a sum of both is the compiler's choice).
 ///
 /// @code
 /// const auto row = value(b, i), stride = value(b, n);
