@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "isa/operands.hpp"
+#include "ptxgraft/isa.hpp"
 
 namespace ptxgraft::isa {
 

@@ -384,8 +384,7 @@ void Verifier::location(const TokenView& tokens) {
 void Verifier::alias(const std::vector<Token>& tokens, const Symbol& name, const Symbol& aliasee) {
     const std::string_view place = tokens[1].text, of = tokens[3].text,
                            linkage = linkage_of(aliasee.declaration.tokens());
-    constexpr std::array<Architecture, 1> sm = {{{30, 0}}};
-    require(std::array<Since, 1>{{{63, sm}}}, span_of(tokens[0].text), ".alias");
+    require(63, {30, 0}, span_of(tokens[0].text), ".alias");
     if (place == of) return report(Errc::directive_invalid, of, "an .alias is of another function");
     if (!aliases_.insert(place).second)
         return report(Errc::directive_invalid, place, quote(place) + " is an alias already");

@@ -77,11 +77,11 @@ class Shapes {
   private:
     // A generic address of 32 bits belongs to .address_size 32, which code generation refuses from sm_90 on.
     [[nodiscard]] bool is_narrow_cvta() const {
-        return row_.opcode.starts_with("cvta") &&
+        return row_.opcode.view().starts_with("cvta") &&
                match_->type(row_.operands.front().type) == RegisterType::u32;
     }
     // ptxas looks at how the constants of createpolicy go together; registers are always right.
-    [[nodiscard]] bool takes_registers_only() const { return row_.opcode.starts_with("createpolicy"); }
+    [[nodiscard]] bool takes_registers_only() const { return row_.opcode.view().starts_with("createpolicy"); }
 
     static bool only_sink(const OperandRule& rule) { return rule.takes_sink && rule.constant_only; }
 
@@ -361,7 +361,7 @@ std::optional<Modifiers> modifiers_of(std::string_view text) {
     Modifiers all;
     while (!text.empty()) {
         const std::string_view modifier = text.substr(0, text.find('.', 1));
-        const WordId word = word_id(modifier);
+        const WordId word = find_word(modifier);
         if (word == no_word || all.count == all.words.size()) return std::nullopt;
         all.words[all.count++] = word;
         text.remove_prefix(modifier.size());
@@ -424,7 +424,7 @@ std::vector<Form> forms_spelled(std::string_view spelling) {
         const auto modifiers = found == nullptr ? std::nullopt : modifiers_of(spelling.substr(opcode.size()));
         for (std::size_t i = 0; modifiers && i < found->rows.size(); ++i) {
             const Match match = match_in_order(found->rows[i], *modifiers);
-            if (match.row == nullptr || !keeps_constraints(match)) continue;
+            if (match.row == nullptr || match.broken_constraint() != nullptr) continue;
             Shapes shapes(*match.row);
             all.add(match, shapes);
         }

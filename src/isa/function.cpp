@@ -223,9 +223,7 @@ void Verifier::performance_directive(const Statement& f, const std::vector<Token
     if (row.word == ".maxnctapersm" && setting_.version >= 20)
         report(Errc::form_removed, tokens[at].text,
                ".maxnctapersm is gone since PTX ISA 2.0; use .minnctapersm");
-    const std::array<Architecture, 1> sm = {{{row.sm, 0}}};
-    const std::array<Since, 1> since = {{{row.version, sm}}};
-    require(since, span_of(tokens[at].text), word);
+    require(row.version, {row.sm, 0}, span_of(tokens[at].text), word);
     std::size_t numbers = 0;
     for (std::size_t k = at + 1;
          k < tokens.size() && (syntax::integer_value(tokens[k].text) || tokens[k].text == ","); ++k) {

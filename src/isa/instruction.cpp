@@ -49,7 +49,7 @@ const Match* InstructionVerifier::look_at(const Instruction& i) {
     requirements(i, *fitting);
     special_registers(i);
     if (setting_.manual_order && !fitting->in_order)
-        report(Errc::modifier_out_of_order, i.name, fitting->canonical_name());
+        report(Errc::modifier_out_of_order, i.name, canonical_name(*fitting));
     address_width(i, *fitting);
     named_space(i, *fitting);
     moved_address(i, *fitting);
@@ -79,7 +79,7 @@ void InstructionVerifier::address_width(const Instruction& i, const Match& match
     const bool is_one =
         std::ranges::find(opcodes, opcode) != opcodes.end() || opcode.starts_with("mbarrier.");
     if (!setting_.knows_target || setting_.target.sm < 90 || !is_one ||
-        (opcode == "prefetch" && match.row->syntax.find(".tensormap") != std::string_view::npos))
+        (opcode == "prefetch" && match.row->syntax.view().find(".tensormap") != std::string_view::npos))
         return;
     for (const std::string_view modifier : i.modifiers)
         if (const Space space = space_of(modifier); space != Space::none && space != Space::global) return;
@@ -137,16 +137,15 @@ void InstructionVerifier::moved_address(const Instruction& i, const Match& match
 // These take a generic address, but a variable only of one space.
 void InstructionVerifier::named_space(const Instruction& i, const Match& match) {
     const std::string_view opcode = match.row->opcode;
-    const bool is_mbarrier = opcode.starts_with("mbarrier.") && opcode != "mbarrier.check_layout",
-               is_prefetch = opcode == "prefetchu";
-    if (opcode != "mapa" && opcode != "getctarank" && !is_mbarrier && !is_prefetch) return;
-    const Space space = is_prefetch ? Space::global : Space::shared;
+    const Space space = space_of_names(opcode);
+    if (space == Space::none) return;
     for (const Operand& operand : i.operands) {
         const bool is_named = operand.kind() == OperandKind::address || operand.kind() == OperandKind::sum;
         const std::string_view name = is_named ? operand.base() : operand.text();
         const Symbol* symbol = names_.find(name);
-        const bool is_variable = symbol != nullptr && (symbol->kind == SymbolKind::variable ||
-                                                       (is_mbarrier && is_opaque(*symbol)));
+        const bool is_variable =
+            symbol != nullptr &&
+            (symbol->kind == SymbolKind::variable || (opcode.starts_with("mbarrier.") && is_opaque(*symbol)));
         if (is_variable && (symbol->space != space || is_opaque(*symbol)))
             report(Errc::state_space_mismatch, operand.span(),
                    "'" + std::string(name) + "' is a variable in " + std::string(text(symbol->space)) + "; " +
@@ -261,7 +260,7 @@ void InstructionVerifier::requirements(const Instruction& i, const Match& match)
     if (row.until_version != 0 && setting_.version > row.until_version && setting_.knows_target &&
         setting_.target.sm >= row.until_sm)
         return report(Errc::form_removed, i.name,
-                      match.canonical_name() + " is gone after PTX ISA " + version_text(row.until_version) +
+                      canonical_name(match) + " is gone after PTX ISA " + version_text(row.until_version) +
                           " on sm_" + std::to_string(row.until_sm) + " and later");
     require(row.since, span_of(i.name), match);
     for (const Constraint& c : row.constraints)
@@ -271,12 +270,22 @@ void InstructionVerifier::requirements(const Instruction& i, const Match& match)
 
 void InstructionVerifier::require(std::span<const Since> since, Span span, const Match& match) {
     if (setting_.knows_target && !is_available(since, setting_.version, setting_.target))
-        require(since, span, match.canonical_name());
+        require(since, span, canonical_name(match));
 }
 
 void InstructionVerifier::require(std::span<const Since> since, Span span, const std::string& what) {
-    if (!setting_.knows_target || is_available(since, setting_.version, setting_.target)) return;
-    const Availability a = availability(since, setting_.version, setting_.target);
+    if (setting_.knows_target && !is_available(since, setting_.version, setting_.target))
+        report_missing(availability(since, setting_.version, setting_.target), span, what);
+}
+
+void InstructionVerifier::require(std::uint16_t version, Architecture sm, Span span,
+                                  const std::string& what) {
+    if (!setting_.knows_target) return;
+    if (!supports(setting_.target, sm)) return report_missing({false, false, name(sm)}, span, what);
+    if (setting_.version < version) report_missing({false, true, or_later(version)}, span, what);
+}
+
+void InstructionVerifier::report_missing(const Availability& a, Span span, const std::string& what) {
     if (a.version_is_missing)
         report(Errc::version_too_old, span,
                what + " needs " + a.needed + "; the module has " + version_text(setting_.version));

@@ -53,6 +53,9 @@ class InstructionVerifier {
     [[nodiscard]] Span span_of(std::string_view text) const;
 
     void require(std::span<const Since> since, Span span, const std::string& what);
+    /// Of what came with one version, for one architecture and all later ones.
+    void require(std::uint16_t version, Architecture sm, Span span, const std::string& what);
+    void report_missing(const Availability& availability, Span span, const std::string& what);
 
     const syntax::Module& module_;
     const VerifyOptions options_;

@@ -2,8 +2,8 @@
 
 #include "ptxgraft/isa.hpp"
 
-#include "isa/table.hpp"
 #include "isa/target.hpp"
+#include "ptxgraft/isa/table.hpp"
 
 namespace ptxgraft::isa {
 
@@ -47,9 +47,11 @@ std::string row_text(const Row& row) {
 
 std::vector<std::string> rows(std::string_view opcode) {
     std::vector<std::string> out;
-    for (const Opcode& o : table_opcodes)
-        if (o.name == opcode || (o.name.starts_with(opcode) && o.name.substr(opcode.size()).starts_with('.')))
-            for (const Row& row : o.rows) out.push_back(row_text(row));
+    for (const Opcode& one : table_opcodes) {
+        const std::string_view name = one.name;
+        if (name == opcode || (name.starts_with(opcode) && name.substr(opcode.size()).starts_with('.')))
+            for (const Row& row : one.rows) out.push_back(row_text(row));
+    }
     return out;
 }
 

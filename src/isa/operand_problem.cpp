@@ -28,28 +28,6 @@ std::string kind_text(const Symbol& symbol) {
     return {};
 }
 
-std::string_view rule_text(RuleKind kind) {
-    switch (kind) {
-        case RuleKind::address: return "an address in brackets";
-        case RuleKind::base: return "a register or variable, with an offset";
-        case RuleKind::pair: return "a pair a|b";
-        case RuleKind::list: return "a list in parentheses";
-        case RuleKind::label: return "a label";
-        case RuleKind::labels: return "the name of a .branchtargets list";
-        case RuleKind::callee: return "a function, or a register that holds its address";
-        case RuleKind::prototype: return "the name of a .callprototype or .calltargets";
-        case RuleKind::texref: return "a .texref, or a register of 64 bits that holds its handle";
-        case RuleKind::samplerref: return "a .samplerref, or a register of 64 bits that holds its handle";
-        case RuleKind::surfref: return "a .surfref, or a register of 64 bits that holds its handle";
-        case RuleKind::selector: return "a register of 32 bits, with .b0 to .b3, .h0 or .h1";
-        case RuleKind::selector2: return "a register of 32 bits, with .h00 to .h33";
-        case RuleKind::selector4: return "a register of 32 bits, with .b0000 to .b7777";
-        case RuleKind::mask2: return "a register of 32 bits, with .h0, .h1 or .h10";
-        case RuleKind::mask4: return "a register of 32 bits, with .b0 to .b3210";
-        default: return "a value";
-    }
-}
-
 // What an operand should be: "a register of .u32 or a constant".
 std::string wanted(const OperandRule& rule, const Match& match) {
     if (rule.kind == RuleKind::vector && match.count(rule.count) != 1)

@@ -100,7 +100,7 @@ class Checker {
     // Without brackets, ptxas takes any register or floating constant for these addresses of tensor copies,
     // and what may be a cache policy for the mbarrier of a bulk copy.
     std::optional<OperandProblem> loose(const OperandRule& rule, const Operand& operand) {
-        const bool is_tensor = match_.row->opcode.find(".tensor") != std::string_view::npos;
+        const bool is_tensor = match_.row->opcode.view().find(".tensor") != std::string_view::npos;
         const Symbol* symbol =
             operand.kind() == OperandKind::identifier ? symbols_.find(operand.text()) : nullptr;
         const bool is_register = symbol != nullptr && symbol->kind == SymbolKind::reg;
@@ -264,16 +264,10 @@ class Checker {
                                                                     info(match_.type(rule.type)).bits == 16);
             return problem(takes_none ? Kind::constant : Kind::constant_kind, &operand, &rule);
         }
-        if (rule.range != nullptr && !in_range(*rule.range, operand.constant()->as_signed()))
+        if (rule.range != nullptr && !is_in(*rule.range, operand.constant()->as_signed()))
             return problem(Kind::range, &operand, &rule);
         return std::nullopt;
     }
-    static bool in_range(const Range& range, std::int64_t value) {
-        if (!range.values.empty())
-            return std::find(range.values.begin(), range.values.end(), value) != range.values.end();
-        return value >= range.low && value <= range.high && value % range.step == 0;
-    }
-
     std::optional<OperandProblem> identifier(const OperandRule& rule, const Operand& operand) {
         const std::string_view name = operand.text();
         const Symbol* symbol = symbols_.find(name);
@@ -494,24 +488,6 @@ class Checker {
                    ? std::nullopt
                    : std::optional(problem(Kind::not_allowed, &operand, &rule));
     }
-    static bool is_part(RuleKind kind, std::string_view part) {
-        if (part.empty()) return true;
-        const auto digits = part.substr(std::min<std::size_t>(2, part.size()));
-        const auto all_below = [&](char end) {
-            return std::all_of(digits.begin(), digits.end(), [&](char c) { return c >= '0' && c < end; });
-        };
-        const bool falls = std::adjacent_find(digits.begin(), digits.end(),
-                                              [](char a, char b) { return a <= b; }) == digits.end();
-        const bool is_half = part[1] == 'h', is_byte = part[1] == 'b';
-        switch (kind) {
-            case RuleKind::selector:
-                return (is_half || is_byte) && digits.size() == 1 && all_below(is_half ? '2' : '4');
-            case RuleKind::selector2: return is_half && digits.size() == 2 && all_below('4');
-            case RuleKind::selector4: return is_byte && digits.size() == 4 && all_below('8');
-            case RuleKind::mask2: return is_half && !digits.empty() && falls && all_below('2');
-            default: return is_byte && !digits.empty() && falls && all_below('4');
-        }
-    }
 
     const Match& match_;
     const SymbolSource& symbols_;
@@ -521,33 +497,6 @@ class Checker {
 };
 
 }  // namespace
-
-// Those that must be there, then optional ones from the left.
-ActiveRules::ActiveRules(const Match& match, std::span<const OperandRule> rules, std::size_t operand_count) {
-    std::size_t needed = 0;
-    for (const OperandRule& rule : rules) needed += is_needed(rule, match);
-    std::size_t spare = operand_count > needed ? operand_count - needed : 0;
-    for (const OperandRule& rule : rules) {
-        if (size_ == rules_.size()) break;
-        const bool is_spare = spare > 0 && is_free(rule);
-        if (is_needed(rule, match) || is_spare) rules_[size_++] = &rule;
-        spare -= is_spare;
-    }
-}
-
-bool goes(RegisterType declared, RegisterType wanted, bool exact, bool wide) {
-    if (declared == wanted) return true;
-    if (exact || declared == RegisterType::none || wanted == RegisterType::none) return false;
-    const TypeInfo &d = info(declared), &w = info(wanted);
-    if (d.kind == TypeClass::pred || w.kind == TypeClass::pred) return false;
-    if (d.bits < w.bits || (d.bits > w.bits && !wide)) return false;
-    if (d.kind == TypeClass::bits || w.kind == TypeClass::bits) return true;
-    if (declared == RegisterType::f16x2)  // as ptxas has it
-        return w.kind == TypeClass::integer ||
-               (w.kind == TypeClass::packed && wanted != RegisterType::bf16x2 &&
-                wanted != RegisterType::tf32);
-    return d.kind == TypeClass::integer && w.kind == TypeClass::integer;
-}
 
 std::optional<OperandProblem> check_operands(const Match& match, std::span<const Operand> operands,
                                              const SymbolSource& symbols) {

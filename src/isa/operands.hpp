@@ -10,18 +10,6 @@
 
 namespace ptxgraft::isa {
 
-/// The rules that apply to that many operands, in order; at most 32.
-class ActiveRules {
-  public:
-    ActiveRules(const Match& match, std::span<const OperandRule> rules, std::size_t operand_count);
-    [[nodiscard]] std::size_t size() const { return size_; }
-    [[nodiscard]] const OperandRule& operator[](std::size_t i) const { return *rules_[i]; }
-
-  private:
-    std::array<const OperandRule*, 32> rules_;
-    std::size_t size_ = 0;
-};
-
 /// A constant of a type of constants (PTX ISA 4.5) can stand for a value of the register type.
 [[nodiscard]] bool takes_constant(RegisterType type, syntax::Constant::Type constant);
 
@@ -61,8 +49,5 @@ struct OperandProblem {
 [[nodiscard]] std::optional<OperandProblem> check_operands(const Match& match,
                                                            std::span<const syntax::Operand> operands,
                                                            const SymbolSource& symbols);
-
-/// A register of `declared` type can stand where `wanted` is asked for (PTX ISA 9.4 and, wide, 9.4.1).
-[[nodiscard]] bool goes(RegisterType declared, RegisterType wanted, bool exact, bool wide);
 
 }  // namespace ptxgraft::isa

@@ -35,9 +35,11 @@ class Operands {
                 for (std::uint32_t i = 0; i < match_.count(rule.count); ++i) parts.push_back(value(rule));
                 return "{" + joined(parts) + "}";
             }
-            case RuleKind::pair:
-                return text(rule.children[0]) +
-                       (with_optional_ || !rule.children[1].is_optional ? "|" + text(rule.children[1]) : "");
+            case RuleKind::pair: {
+                const std::string first = text(rule.children[0]);
+                return with_optional_ || !rule.children[1].is_optional ? first + "|" + text(rule.children[1])
+                                                                       : first;
+            }
             case RuleKind::address: return "[" + joined(list(rule.children)) + "]";
             case RuleKind::base:
                 return (rule.is_exact || rule.register_only ? "b32_" : "b64_") + std::to_string(next_++);

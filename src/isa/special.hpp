@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "isa/table.hpp"
+#include "ptxgraft/isa/table.hpp"
 
 namespace ptxgraft::isa {
 

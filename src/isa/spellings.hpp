@@ -5,29 +5,13 @@
 
 namespace ptxgraft::isa {
 
-/// The constraints of the row between its modifiers hold (those on versions are another matter).
-[[nodiscard]] bool keeps_constraints(const Match& match);
-
 /// Whether a PTX version (0: any) and target (sm 0: any) have the spelling.
 [[nodiscard]] bool is_available(const Match& match, std::uint16_t ptx_version, Architecture target);
-
-/// Whether an operand must be written with these modifiers; whether it may be.
-[[nodiscard]] inline bool is_conditional(const OperandRule& rule) {
-    return !rule.with.empty() || !rule.without.empty();
-}
-[[nodiscard]] inline bool is_needed(const OperandRule& rule, const Match& match) {
-    if (!is_conditional(rule)) return !rule.is_optional;
-    return (rule.with.empty() || match.any_holds(rule.with)) &&
-           (rule.without.empty() || !match.any_holds(rule.without));
-}
-[[nodiscard]] inline bool is_free(const OperandRule& rule) {
-    return !is_conditional(rule) && rule.is_optional;
-}
 
 namespace spelling {
 template <class Visit> void from(Match& match, std::size_t slot, Visit& visit) {
     if (slot == match.row->slots.size()) {
-        if (keeps_constraints(match)) visit(std::as_const(match));
+        if (match.broken_constraint() == nullptr) visit(std::as_const(match));
         return;
     }
     const Slot& s = match.row->slots[slot];

@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <string_view>
 
-#include "isa/types.hpp"
+#include "ptxgraft/isa/types.hpp"
 #include "ptxgraft/syntax.hpp"
+#include "ptxgraft/syntax/spaces.hpp"
 #include "syntax/scopes.hpp"
-#include "syntax/spaces.hpp"
 
 namespace ptxgraft::isa {
 

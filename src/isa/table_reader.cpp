@@ -9,8 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "ptxgraft/isa/types.hpp"
 #include "table_model.hpp"
-#include "types.hpp"
 
 namespace ptxgraft::isa::generator {
 namespace {

@@ -1,5 +1,5 @@
-// Writes the table as C++ arrays, in the shape of table.hpp: each kind of thing stands in one array, and a
-// span names a part of another.
+// Writes the table as C++ arrays, in the shape of ptxgraft/isa/table.hpp: each kind of thing stands in one
+// array, and a list names a part of another.
 
 #include <algorithm>
 #include <array>
@@ -9,8 +9,8 @@
 #include <set>
 #include <sstream>
 
+#include "ptxgraft/isa/types.hpp"
 #include "table_model.hpp"
-#include "types.hpp"
 
 namespace ptxgraft::isa::generator {
 namespace {
@@ -19,35 +19,47 @@ namespace {
 class Pool {
   public:
     Pool(std::string type, std::string name) : type_(std::move(type)), name_(std::move(name)) {}
-    /// Appends elements and gives the span of them.
-    std::string add(const Strings& elements) {
+    /// The List of these elements, "{first,count}"; equal lists are one.
+    std::string list(const Strings& elements) {
         if (elements.empty()) return "{}";
-        const std::size_t begin = elements_.size();
-        elements_.insert(elements_.end(), elements.begin(), elements.end());
-        return "{" + name_ + "+" + std::to_string(begin) + "," + std::to_string(elements.size()) + "}";
-    }
-    /// The same, where equal spans share their elements.
-    std::string share(const Strings& elements) {
         std::string key;
         for (const std::string& e : elements) key += e + ";";
-        const auto found = shared_.find(key);
-        return found != shared_.end() ? found->second : shared_[key] = add(elements);
+        const auto [at, is_new] = lists_.try_emplace(key, elements_.size());
+        if (is_new) elements_.insert(elements_.end(), elements.begin(), elements.end());
+        if (elements_.size() > UINT16_MAX) stop(0, "more " + name_ + " than a List can count");
+        return "{" + std::to_string(at->second) + "," + std::to_string(elements.size()) + "}";
     }
     void write(std::ostream& out) const {
-        out << "constexpr std::array<" << type_ << ',' << std::max<std::size_t>(elements_.size(), 1) << "> "
-            << name_ << "_all = {{\n";
+        out << "inline constexpr " << type_ << ' ' << name_ << "[] = {\n";
         for (std::size_t i = 0; i < elements_.size(); ++i) out << elements_[i] << (i % 8 == 7 ? ",\n" : ",");
-        out << "}};\n[[maybe_unused]] constexpr const " << type_ << "* " << name_ << " = " << name_
-            << "_all.data();\n";
+        out << "};\n";
     }
 
   private:
     std::string type_, name_;
     Strings elements_;
-    std::map<std::string, std::string> shared_;
+    std::map<std::string, std::size_t> lists_;
 };
 
-std::string quoted(const std::string& text) { return "\"" + text + "\""; }
+// The text of all names and lines, as one literal.
+class TextPool {
+  public:
+    std::string add(const std::string& text) {
+        const auto [at, is_new] = places_.try_emplace(text, text_.size());
+        if (is_new) text_ += text;
+        return "{" + std::to_string(at->second) + "," + std::to_string(text.size()) + "}";
+    }
+    void write(std::ostream& out) const {
+        constexpr std::size_t line = 100;
+        out << "inline constexpr char text[] =";
+        for (std::size_t i = 0; i < text_.size(); i += line) out << "\n\"" << text_.substr(i, line) << "\"";
+        out << ";\n";
+    }
+
+  private:
+    std::string text_;
+    std::map<std::string, std::size_t> places_;
+};
 
 bool contains(const Strings& list, const std::string& word) {
     return std::find(list.begin(), list.end(), word) != list.end();
@@ -59,23 +71,18 @@ class Writer {
 
     void run(std::ostream& out) {
         collect_words();
-        std::ostringstream opcodes, special;
-        write_opcodes(opcodes);
-        write_special(special);
-        out << "// Generated from ptx.isa.\n#include <array>\n#include \"isa/table.hpp\"\n\nnamespace "
-               "ptxgraft::isa {\nnamespace {\n";
+        std::ostringstream tables;
+        write_opcodes(tables);
+        write_special(tables);
+        write_words(tables);
+        write_effects(tables);
+        write_repeatable(tables);
+        out << "// Generated from ptx.isa; a part of table.hpp.\n";
+        text_.write(out);
         for (const Pool* pool : {&architectures_, &sinces_, &members_, &atoms_, &terms_, &constraints_,
-                                 &values_, &ranges_, &children_, &operands_, &slots_, &rows_})
+                                 &values_, &ranges_, &operands_, &slots_, &rows_})
             pool->write(out);
-        out << opcodes.str() << special.str();
-        write_words(out);
-        write_effects(out);
-        write_repeatable(out);
-        out << "}  // namespace\n\nconst std::span<const std::string_view> table_words = words;\n"
-               "const std::span<const Opcode> table_opcodes = opcodes;\nconst std::span<const "
-               "SpecialRegister> table_special = special;\n"
-               "const std::span<const WordId> table_repeatable = repeatable;\nconst std::span<const "
-               "OpcodeEffects> table_effects = effect_rows;\n\n}  // namespace ptxgraft::isa\n";
+        out << tables.str();
     }
 
   private:
@@ -90,10 +97,10 @@ class Writer {
         const auto at = std::lower_bound(words_.begin(), words_.end(), word);
         return std::to_string(at - words_.begin());
     }
-    void write_words(std::ostream& out) const {
-        out << "constexpr std::string_view words[] = {\n";
+    void write_words(std::ostream& out) {
+        out << "inline constexpr Text words[] = {\n";
         for (std::size_t i = 0; i < words_.size(); ++i)
-            out << quoted(words_[i]) << (i % 8 == 7 ? ",\n" : ",");
+            out << text_.add(words_[i]) << (i % 8 == 7 ? ",\n" : ",");
         out << "};\n";
     }
 
@@ -107,16 +114,16 @@ class Writer {
                 archs.push_back("{" + arch.substr(0, arch.size() - (has_suffix ? 1 : 0)) + "," +
                                 (has_suffix ? "'" + arch.substr(arch.size() - 1) + "'" : "0") + "}");
             }
-            all.push_back("{" + std::to_string(s.version) + "," + architectures_.share(archs) + "}");
+            all.push_back("{" + std::to_string(s.version) + "," + architectures_.list(archs) + "}");
         }
-        return sinces_.share(all);
+        return sinces_.list(all);
     }
 
     // --- rows
     std::string slot(const Part& part) {
         Strings ids;
         for (const std::string& member : part.members) ids.push_back(word_id(member));
-        return "{" + quoted(part.name) + "," + members_.share(ids) + "," +
+        return "{" + text_.add(part.name) + "," + members_.list(ids) + "," +
                (part.is_optional ? "true," : "false,") + std::to_string(vocabulary(part)) + "}";
     }
 
@@ -155,14 +162,14 @@ class Writer {
         for (const Term& term : list) {
             Strings atoms;
             for (const Atom& a : term) atoms.push_back(atom(row, a));
-            all.push_back(atoms_.share(atoms));
+            all.push_back(atoms_.list(atoms));
         }
-        return terms_.share(all);
+        return terms_.list(all);
     }
 
     std::string constraint(const Row& row, const Constraint& c) {
         return "{Constraint::Kind::" + c.kind + "," + term_list(row, c.left) + "," + term_list(row, c.right) +
-               "," + (c.kind == "since" ? since(c.since) : "{}") + "," + quoted(c.text) + "}";
+               "," + (c.kind == "since" ? since(c.since) : "{}") + "," + text_.add(c.text) + "}";
     }
 
     std::string type_ref(const Row& row, const std::string& type) const {
@@ -185,25 +192,25 @@ class Writer {
         if (!range) return "nullptr";
         Strings values;
         for (const std::int64_t value : range->values) values.push_back(std::to_string(value));
-        const std::string span =
-            ranges_.share({"{" + std::to_string(range->low) + "," + std::to_string(range->high) + "," +
-                           std::to_string(range->step) + "," + values_.share(values) + "}"});
-        return span.substr(1, span.find(',') - 1);
+        const std::string list =
+            ranges_.list({"{" + std::to_string(range->low) + "," + std::to_string(range->high) + "," +
+                          std::to_string(range->step) + "," + values_.list(values) + "}"});
+        return "ranges+" + list.substr(1, list.find(',') - 1);
     }
 
     std::string operand(const Row& row, const Operand& o) {
         Strings inner;
         for (const Operand& child : o.children) inner.push_back(operand(row, child));
         const auto flag = [](bool b) { return b ? "1," : "0,"; };
-        std::string text = "{" + quoted(o.name) + ",RuleKind::" + o.kind + "," + type_ref(row, o.type) + "," +
-                           count_ref(row, o.count) + ",";
+        std::string text = "{" + text_.add(o.name) + ",RuleKind::" + o.kind + "," + type_ref(row, o.type) +
+                           "," + count_ref(row, o.count) + ",";
         text += flag(o.is_output());
         text += flag(o.is_optional);
         for (const char* word : {"reg", "constant", "exact", "wide", "sink", "special", "symbol", "mixed",
                                  "plain", "braces", "loose", "inout", "minus", "element"})
             text += flag(o.has(word));
         text += range_ref(o.range) + "," + term_list(row, o.with) + "," + term_list(row, o.without) + ",";
-        return text + children_.add(inner) + "}";
+        return text + operands_.list(inner) + "}";
     }
 
     std::string row(const Row& r) {
@@ -211,8 +218,8 @@ class Writer {
         for (const Part& part : r.parts) slots.push_back(slot(part));
         for (const Operand& o : r.operands) operands.push_back(operand(r, o));
         for (const Constraint& c : r.constraints) constraints.push_back(constraint(r, c));
-        return "{" + quoted(r.opcode) + "," + quoted(r.syntax) + "," + slots_.share(slots) + "," +
-               operands_.add(operands) + "," + constraints_.add(constraints) + "," + since(r.since) + "," +
+        return "{" + text_.add(r.opcode) + "," + text_.add(r.syntax) + "," + slots_.list(slots) + "," +
+               operands_.list(operands) + "," + constraints_.list(constraints) + "," + since(r.since) + "," +
                std::to_string(r.until_version) + "," + std::to_string(r.until_sm) + "," +
                (r.pure ? "1" : "0") + "}";
     }
@@ -220,45 +227,47 @@ class Writer {
     void write_opcodes(std::ostream& out) {
         std::map<std::string, Strings> by_opcode;
         for (const Row& r : table_.rows) by_opcode[r.opcode].push_back(row(r));
-        out << "constexpr Opcode opcodes[] = {\n";
+        out << "inline constexpr Opcode opcodes[] = {\n";
         for (const auto& [opcode, rows] : by_opcode)
-            out << "{" << quoted(opcode) << "," << rows_.add(rows) << "},\n";
+            out << "{" << text_.add(opcode) << "," << rows_.list(rows) << "},\n";
         out << "};\n";
     }
 
     void write_repeatable(std::ostream& out) const {
-        out << "constexpr std::array<WordId," << table_.repeatable.size() << "> repeatable = {{";
+        out << "inline constexpr WordId repeatable[] = {";
         for (const std::string& word : table_.repeatable) {
             if (!contains(words_, word)) stop(0, "no row has " + word + ", which may repeat");
             out << word_id(word) << ",";
         }
-        out << "}};\n";
+        out << "};\n";
     }
 
     void write_special(std::ostream& out) {
         std::vector<Special> all = table_.special;
         std::sort(all.begin(), all.end(), [](const Special& a, const Special& b) { return a.name < b.name; });
-        out << "constexpr std::array<SpecialRegister," << all.size() << "> special = {{\n";
+        out << "inline constexpr SpecialRegister special[] = {\n";
         for (const Special& s : all)
-            out << "{" << quoted(s.name) << ",RegisterType::" << s.type << ","
+            out << "{" << text_.add(s.name) << ",RegisterType::" << s.type << ","
                 << (s.is_vector ? "true" : "false") << "," << (s.is_narrow ? "true" : "false") << ","
                 << (s.is_volatile ? "true" : "false") << "," << s.count << "," << since(s.since) << "},\n";
-        out << "}};\n";
+        out << "};\n";
     }
 
-    void write_effects(std::ostream& out) const {
-        out << "constexpr OpcodeEffects effect_rows[] = {\n";
-        for (const auto& [opcode, bits] : table_.effects) out << "{" << quoted(opcode) << "," << bits << "},";
+    void write_effects(std::ostream& out) {
+        out << "inline constexpr OpcodeEffects effects[] = {\n";
+        for (const auto& [opcode, bits] : table_.effects)
+            out << "{" << text_.add(opcode) << "," << bits << "},";
         out << "};\n";
     }
 
     const Table& table_;
     Strings words_;
+    TextPool text_;
     Pool architectures_{"Architecture", "architectures"}, sinces_{"Since", "sinces"},
         members_{"WordId", "members"}, atoms_{"Atom", "atoms"}, terms_{"Term", "terms"},
         constraints_{"Constraint", "constraints"}, values_{"std::int64_t", "values"},
-        ranges_{"Range", "ranges"}, children_{"OperandRule", "children"},
-        operands_{"OperandRule", "operands"}, slots_{"Slot", "slots"}, rows_{"Row", "rows"};
+        ranges_{"Range", "ranges"}, operands_{"OperandRule", "operands"}, slots_{"Slot", "slots"},
+        rows_{"Row", "instructions"};
 };
 
 }  // namespace

@@ -32,6 +32,8 @@ std::string version_text(std::uint16_t version) {
     return std::to_string(version / 10) + "." + std::to_string(version % 10);
 }
 
+std::string or_later(std::uint16_t version) { return "PTX ISA " + version_text(version) + " or later"; }
+
 namespace {
 bool any_supports(const Since& since, Architecture target) {
     return std::any_of(since.architectures.begin(), since.architectures.end(),
@@ -49,7 +51,7 @@ Availability availability(std::span<const Since> since, std::uint16_t version, A
     Availability out{false, false, {}};
     for (const Since& s : since) {
         if (!any_supports(s, target)) continue;
-        return {false, true, "PTX ISA " + version_text(s.ptx_version) + " or later"};
+        return {false, true, or_later(s.ptx_version)};
     }
     for (const Since& s : since)
         for (const Architecture a : s.architectures)

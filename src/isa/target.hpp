@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "isa/table.hpp"
 #include "ptx/target.hpp"
+#include "ptxgraft/isa/table.hpp"
 
 namespace ptxgraft::isa {
 
@@ -18,6 +18,7 @@ constexpr std::uint16_t newest_version = 95;
 /// 10 * major + minor of "7.8".
 [[nodiscard]] std::optional<std::uint16_t> parse_version(std::string_view text);
 [[nodiscard]] std::string version_text(std::uint16_t version);  // "7.8"
+[[nodiscard]] std::string or_later(std::uint16_t version);      // "PTX ISA 7.8 or later"
 
 /// One of the alternatives holds. Otherwise what is missing.
 struct Availability {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ptxgraft/architectures.hpp"
 #include "ptxgraft/target.hpp"
 
 namespace ptxgraft {
@@ -18,9 +19,6 @@ namespace ptxgraft {
 /// The first PTX version with the architecture (78: 7.8); 0 when there is none.
 [[nodiscard]] std::uint16_t first_version(Architecture architecture);
 
-/// What needs `needed` is there for `target`: sm_90 on all later ones, sm_90a on it alone, sm_100f on its
-/// family.
-[[nodiscard]] bool supports(Architecture target, Architecture needed);
 /// A device of an architecture, whatever its variant, runs PTX of a `.target`; also PTX that names none.
 [[nodiscard]] bool runs_on(std::string_view ptx_target, Architecture device);
 

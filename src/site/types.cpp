@@ -4,8 +4,8 @@
 #include <array>
 #include <span>
 
+#include "ptxgraft/syntax/types.hpp"
 #include "site/operand.hpp"
-#include "syntax/types.hpp"
 
 namespace ptxgraft {
 namespace {

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "ptxgraft/syntax/spaces.hpp"
+#include "ptxgraft/syntax/types.hpp"
 #include "syntax/bytes.hpp"
-#include "syntax/spaces.hpp"
-#include "syntax/types.hpp"
 
 namespace ptxgraft::syntax {
 namespace {

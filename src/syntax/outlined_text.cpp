@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "syntax/types.hpp"
+#include "ptxgraft/syntax/types.hpp"
 
 namespace ptxgraft::syntax {
 namespace {

@@ -41,7 +41,7 @@ Program decoded(const std::string& body) {
 TEST(Special, EveryRegisterOfTheTableHasARowOrIsKnownAsMissing) {
     for (const isa::SpecialRegister& row : isa::table_special)
         EXPECT_EQ(find_special_register(row.name) == nullptr, std::ranges::count(missing, row.name) != 0)
-            << row.name;
+            << row.name.view();
 }
 
 TEST(Special, EveryRowIsOneRegisterOfTheTable) {

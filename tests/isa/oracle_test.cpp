@@ -208,7 +208,7 @@ TEST_P(IsaOracle, EverySpellingOnEveryArchitecture) {
             for (const bool with_optional : {true, false})
                 for (const char* sampler : samplers_of(row))
                     lines.push_back(
-                        sample_line(m.canonical_name(), sample_operands(m, with_optional, sampler)));
+                        sample_line(canonical_name(m), sample_operands(m, with_optional, sampler)));
     });
     std::sort(lines.begin(), lines.end());
     lines.erase(std::unique(lines.begin(), lines.end()), lines.end());

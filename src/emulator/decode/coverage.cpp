@@ -8,7 +8,7 @@
 #include "emulator/decode/decode.hpp"
 #include "isa/sample.hpp"
 #include "isa/target.hpp"
-#include "syntax/types.hpp"
+#include "ptxgraft/syntax/types.hpp"
 
 namespace ptxgraft {
 namespace {
@@ -125,7 +125,7 @@ EmulatedOpcode ask_opcode(const isa::Opcode& opcode) {
     for (const isa::Row& row : opcode.rows) {
         isa::for_each_spelling(row, [&](const isa::Match& match) {
             if (!is_in_range(match)) return;
-            const std::string name = match.canonical_name();
+            const std::string name = canonical_name(match);
             std::vector<std::string> all;
             for (const bool with_optional : {false, true}) {
                 const auto operands = isa::sample_operands(match, with_optional);

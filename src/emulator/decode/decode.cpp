@@ -9,10 +9,10 @@
 
 #include "emulator/memory/lanes.hpp"
 #include "isa/declaration.hpp"
+#include "ptxgraft/syntax/types.hpp"
 #include "syntax/constant.hpp"
 #include "syntax/initialiser.hpp"
 #include "syntax/token_view.hpp"
-#include "syntax/types.hpp"
 
 namespace ptxgraft::emulator {
 namespace {
@@ -106,7 +106,7 @@ Expected<void> ModuleDecoder::verify(MatchedInstruction& instruction) {
         if (instruction.match == nullptr || !takes_samples)
             return tl::unexpected(std::move(findings.front()));
     }
-    if (!instruction.match->in_order) instruction.modifiers = instruction.match->canonical_modifiers();
+    if (!instruction.match->in_order) instruction.modifiers = canonical_modifiers(*instruction.match);
     return {};
 }
 

@@ -10,8 +10,8 @@
 #include "emulator/decode/decode.hpp"
 #include "isa/declaration.hpp"
 #include "launch/module_info.hpp"
+#include "ptxgraft/syntax/types.hpp"
 #include "syntax/constant.hpp"
-#include "syntax/types.hpp"
 
 namespace ptxgraft::emulator {
 namespace {

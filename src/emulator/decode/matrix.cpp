@@ -5,7 +5,7 @@
 #include <array>
 
 #include "emulator/decode/decode.hpp"
-#include "syntax/types.hpp"
+#include "ptxgraft/syntax/types.hpp"
 
 namespace ptxgraft::emulator {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "emulator/decode/decode.hpp"
 #include "ptxgraft/isa.hpp"
-#include "syntax/types.hpp"
+#include "ptxgraft/syntax/types.hpp"
 
 namespace ptxgraft::emulator {
 using syntax::OperandKind;

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "emulator/decode/decode.hpp"
-#include "isa/table.hpp"
+#include "ptxgraft/isa/table.hpp"
 
 namespace ptxgraft::emulator {
 namespace {
@@ -20,10 +20,10 @@ bool has_range(std::span<const isa::OperandRule> rules) {
 // Whether some constant is right for it and another is not. The opcodes of one first word follow each other.
 bool has_range(std::string_view opcode) {
     const auto is_one = [&](const isa::Opcode& one) {
-        return one.name.starts_with(opcode) &&
-               (one.name.size() == opcode.size() || one.name[opcode.size()] == '.');
+        const std::string_view name = one.name;
+        return name.starts_with(opcode) && (name.size() == opcode.size() || name[opcode.size()] == '.');
     };
-    auto one = std::ranges::lower_bound(isa::table_opcodes, opcode, {}, &isa::Opcode::name);
+    auto one = isa::first_row_from(isa::table_opcodes, opcode, &isa::Opcode::name);
     for (; one != isa::table_opcodes.end() && is_one(*one); ++one)
         if (std::ranges::any_of(one->rows, [](const isa::Row& row) { return has_range(row.operands); }))
             return true;

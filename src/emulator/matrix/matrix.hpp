@@ -31,7 +31,7 @@
 #include <string>
 #include <vector>
 
-#include "syntax/types.hpp"
+#include "ptxgraft/syntax/types.hpp"
 
 namespace ptxgraft::emulator {
 

@@ -14,7 +14,7 @@
 
 #include "emulator/memory/heap.hpp"
 #include "ptxgraft/error.hpp"
-#include "syntax/spaces.hpp"
+#include "ptxgraft/syntax/spaces.hpp"
 
 namespace ptxgraft::emulator {
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "ptxgraft/emulator_observer.hpp"
-#include "syntax/spaces.hpp"
+#include "ptxgraft/syntax/spaces.hpp"
 
 namespace ptxgraft {
 namespace {

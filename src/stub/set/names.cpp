@@ -82,7 +82,7 @@ std::string unknown_form(std::string_view name) {
         return quoted(name) +
                " is no form of PTX: " + (match.code == Errc::opcode_unknown ? "unknown opcode " : "") +
                match.message;
-    const std::string canonical = match.matches.front().canonical_name();
+    const std::string canonical = isa::canonical_name(match.matches.front());
     if (canonical != spelling)
         return quoted(name) + " is spelled " + canonical + std::string(name.substr(spelling.size()));
     std::vector<std::string> shapes;

@@ -3,7 +3,7 @@
 #include "stub/set/names.hpp"
 
 #include "isa/operands.hpp"
-#include "syntax/types.hpp"
+#include "ptxgraft/syntax/types.hpp"
 
 namespace ptxgraft::stack {
 namespace {

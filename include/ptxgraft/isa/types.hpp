@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "syntax/types.hpp"
+#include "ptxgraft/syntax/types.hpp"
 
 namespace ptxgraft::isa {
 

@@ -1,0 +1,301 @@
+#pragma once
+/// @file builder.hpp
+/// Emits instructions: one call, one instruction, in the text of canonical PTX.
+///
+/// @code
+/// b.emit<"fma.rn.ftz.f32">(d, a, x, c);   // fma.rn.ftz.f32 %f4, %f1, %f2, %f3;
+/// b.if_(p).emit<"bra">(done);             // @%p1 bra L1;
+/// @endcode
+///
+/// A wrong opcode, modifier, order, operand, register class, vector length, constant or architecture does not
+/// compile, and the message says what would be right:
+/// @code
+/// error: static assertion failed
+/// note: 'wrong<Text{"operand 2: a register of .f64 where a register of .f32 or a constant of .f32 is
+///        expected; form: add{.rnd}{.ftz}{.sat}.f32 d, a, b"}>::is_right' evaluates to false
+/// @endcode
+/// (clang before 17 shows the message letter by letter.) What C++ does not know when it compiles is looked at
+/// when the program runs: values of constants, and registers of sites. The first such error is kept, and
+/// comes out of Module::ptx() and dsl::stub().
+///
+/// Threads: a builder belongs to one; many may build at once.
+
+#include <array>
+#include <concepts>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "ptxgraft/dsl/any_operand.hpp"
+#include "ptxgraft/dsl/check.hpp"
+#include "ptxgraft/dsl/operand.hpp"
+#include "ptxgraft/error.hpp"
+
+namespace ptxgraft::dsl {
+
+// The targets that a builder may be made for: `Function<sm_90a>`.
+inline constexpr Target any_target = {}, sm_75 = {{75, 0}, 0}, sm_80 = {{80, 0}, 0}, sm_86 = {{86, 0}, 0},
+                        sm_89 = {{89, 0}, 0}, sm_90 = {{90, 0}, 0}, sm_90a = {{90, 'a'}, 0},
+                        sm_100a = {{100, 'a'}, 0}, sm_100f = {{100, 'f'}, 0}, sm_103a = {{103, 'a'}, 0},
+                        sm_120a = {{120, 'a'}, 0};
+
+namespace emitting {
+
+template <std::size_t Size> struct Text {
+    char text[Size + 1] = {};
+};
+template <std::size_t Size> constexpr auto without_line(Literal<Size> name) {
+    name.line = 0;
+    return name;
+}
+
+// An instruction, once for all places where it is emitted.
+template <Literal Name, Target On, class... Operands> struct Form {
+    static constexpr std::array<Shape, sizeof...(Operands)> shapes = {shape_of<Operands>...};
+    static constexpr isa::Match match = find_form(Name.view(), shapes, On);
+    static constexpr bool is_right = match.row != nullptr;
+    // What every target has on which the library runs kernels needs no look at the module's.
+    static constexpr bool is_everywhere = is_right && is_available(match, {{75, 0}, 63});
+    // Some constant or type is known when the program runs, and may be wrong then.
+    static constexpr bool is_open = [] {
+        for (const Shape& shape : shapes)
+            if ((shape.kind == ShapeKind::integer && !shape.has_value) ||
+                (shape.kind == ShapeKind::reg && shape.type == Type::none))
+                return true;
+        return false;
+    }();
+};
+
+template <class F, Literal Name, Target On> consteval auto message_of() {
+    constexpr Problem problem = explain(Name.view(), F::shapes, On);
+    Text<problem.message.view().size()> out;
+    for (std::size_t i = 0; i < problem.message.view().size(); ++i) out.text[i] = problem.message.view()[i];
+    return out;
+}
+
+#if defined(__clang__) && __clang_major__ < 17
+// This clang shows no texts in template arguments, but letters.
+template <char... Letters> struct wrong { static constexpr bool is_right = false; };
+template <auto Message, std::size_t... I> consteval auto letters(std::index_sequence<I...>) {
+    return wrong<Message.text[I]...>();
+}
+template <auto Message>
+using Wrong = decltype(letters<Message>(std::make_index_sequence<sizeof Message.text - 1>()));
+#else
+template <auto Message> struct wrong { static constexpr bool is_right = false; };
+template <auto Message> using Wrong = wrong<Message>;
+#endif
+
+}  // namespace emitting
+
+/// What all builders have: the text of statements, registers, labels. Neither copied nor moved: operands
+/// refer to it.
+class PTXGRAFT_API Emitter {
+  public:
+    Emitter(const Emitter&) = delete;
+    Emitter& operator=(const Emitter&) = delete;
+
+    /// A new register: `%f3`, or `%<name>`, which the caller keeps apart from others.
+    template <Type T> [[nodiscard]] Reg<T> reg(std::string_view name = {}) {
+        return {new_register(declared_type(T), name)};
+    }
+    /// New registers of one type: `b.regs<f32, 4>()`.
+    template <Type T, std::size_t N> [[nodiscard]] Regs<T, N> regs() {
+        Regs<T, N> all;
+        for (Reg<T>& one : all) one = reg<T>();
+        return all;
+    }
+    /// A new label, `L1` or `<stem>1`; place() says where it stands.
+    [[nodiscard]] Label label(std::string_view stem = "L");
+    void place(Label label);
+
+    /// Emits an instruction that is known when the program runs, by the same check with the same words.
+    /// Nothing is emitted where it fails; the error counts as the builder's too.
+    template <Operand... Operands> Expected<void> emit(std::string_view name, const Operands&... operands) {
+        const std::array<Shape, sizeof...(Operands)> shapes = {shape_now(operands)...};
+        if (auto right = check(name, shapes); !right) return right;
+        write(name, operands...);
+        return {};
+    }
+
+    /// The same of operands that are a list.
+    Expected<void> emit_list(std::string_view name, std::span<const AnyOperand> operands);
+
+    /// A line of text as it is: directives, what no row of the table has. It is not looked at before
+    /// Module::ptx() verifies the whole.
+    void raw(std::string_view line);
+    void comment(std::string_view text);  ///< `// text`
+    void pragma(std::string_view text);   ///< `.pragma "text";` (PTX ISA 11.4)
+
+    /// `{`, what the body emits, `}`: names that raw() declares within are its own.
+    template <class Body> void scope(Body&& body) {
+        raw("{");
+        body();
+        raw("}");
+    }
+    /// The body N times, with 0, 1 …; no instruction is added.
+    template <class Body> void unroll(std::uint32_t n, Body&& body) {
+        for (std::uint32_t i = 0; i < n; ++i) body(i);
+    }
+
+    /// The error that came first; every later one is of it.
+    [[nodiscard]] const std::optional<Error>& error() const { return error_; }
+    /// Instructions emitted so far.
+    [[nodiscard]] std::uint64_t instruction_count() const { return instructions_; }
+
+  protected:
+    explicit Emitter(Target target);
+    ~Emitter();
+    friend class Module;
+    void show_lines(std::uint32_t file);  ///< `.loc` of this file from now on
+
+    // ---- emission
+    template <class... Operands> void write(std::string_view name, const Operands&... operands) {
+        begin(name);
+        [[maybe_unused]] char before = ' ';
+        [[maybe_unused]] const auto one = [&](const auto& operand) {
+            if (before == ',') body_.push_back(',');
+            body_.push_back(' ');
+            before = ',';
+            print(body_, operand);
+        };
+        (one(operands), ...);
+        body_.append(";\n");
+    }
+    template <Literal Name, Target On, class... Operands> void emit_checked(const Operands&... operands) {
+        using F = emitting::Form<emitting::without_line(Name), On, Operands...>;
+        if constexpr (!F::is_right) {
+            constexpr auto message = emitting::message_of<F, emitting::without_line(Name), On>();
+            static_assert(emitting::Wrong<message>::is_right);
+        } else {
+            if constexpr (On.architecture.sm == 0 && !F::is_everywhere) require(Name.view(), F::match);
+            if constexpr (F::is_open) {
+                const std::array<Shape, sizeof...(Operands)> shapes = {shape_now(operands)...};
+                if (!fits(F::match, shapes) && !check(Name.view(), shapes)) return;
+            }
+            if (has_lines_) line(Name.line);
+            write(Name.view(), operands...);
+        }
+    }
+    void begin(std::string_view name);
+    [[nodiscard]] Expected<void> check(std::string_view name, std::span<const Shape> operands);
+    [[nodiscard]] static bool fits(const isa::Match& match, std::span<const Shape> operands);
+    void require(std::string_view name, const isa::Match& match);
+    void line(std::uint32_t number);
+    Expected<void> keep(tl::unexpected<Error> error);
+
+    [[nodiscard]] std::string_view new_register(Type type, std::string_view name);
+    [[nodiscard]] std::string_view own(std::string_view text);  ///< a copy that lives as long as the builder
+    /// `.reg .f32 %f<3>;`, a line for each type.
+    void declare_registers(std::string& out) const;
+
+    template <Target> friend class GuardedOn;
+
+    Target target_;
+    std::string body_;
+    std::string guard_;  ///< of the next instruction: "@%p1 "
+    bool has_lines_ = false;
+    std::uint32_t file_ = 0, last_line_ = 0;
+
+  private:
+    struct Names;
+    std::unique_ptr<Names> names_;
+    std::optional<Error> error_;
+    std::uint64_t instructions_ = 0;
+};
+
+template <Target On> class Builder;
+
+/// A builder whose next instruction is under a guard.
+template <Target On> class GuardedOn {
+  public:
+    GuardedOn(Builder<On>& builder, std::string_view guard) : builder_(builder), guard_(guard) {}
+    template <Literal Name, Operand... Operands> void emit(const Operands&... operands) const;
+    template <Operand... Operands>
+    Expected<void> emit(std::string_view name, const Operands&... operands) const;
+
+  private:
+    Builder<On>& builder_;
+    std::string_view guard_;
+};
+
+/// Emits the instructions of one target, or, for `any_target`, of the module's own.
+template <Target On = any_target> class Builder : public Emitter {
+  public:
+    /// Emits exactly this instruction.
+    template <Literal Name, Operand... Operands> void emit(const Operands&... operands) {
+        emit_checked<Name, On>(operands...);
+    }
+    using Emitter::emit;
+
+    /// `@%p1` before the next instruction: `b.if_(p).emit<"add.s32">(d, a, 1)`.
+    [[nodiscard]] GuardedOn<On> if_(Pred p) {
+        return {*this, own(std::string("@").append(p.name).append(" "))};
+    }
+    [[nodiscard]] GuardedOn<On> if_(NotPred p) {
+        return {*this, own(std::string("@!").append(p.name).append(" "))};
+    }
+
+    /// `@!%p1 bra L1;`, the body, `L1:`.
+    template <class P, class Then>
+    requires std::invocable<Then>
+    void if_(P p, Then&& then) {
+        const Label end = label();
+        if_(!p).template emit<"bra">(end);
+        then();
+        place(end);
+    }
+    /// `@!%p1 bra L1;`, the one body, `bra.uni L2;`, `L1:`, the other, `L2:`.
+    template <class P, class Then, class Else>
+    requires std::invocable<Then> && std::invocable<Else>
+    void if_(P p, Then&& then, Else&& otherwise) {
+        const Label other = label(), end = label();
+        if_(!p).template emit<"bra">(other);
+        then();
+        emit<"bra.uni">(end);
+        place(other);
+        otherwise();
+        place(end);
+    }
+    /// `L1:`, the body, `@%p1 bra L1;` with the predicate that the body gives.
+    template <class Body> void loop_while(Body&& body) {
+        const Label top = label();
+        place(top);
+        const auto again = body();
+        if_(again).template emit<"bra">(top);
+    }
+    /// `L1:`, the body, `bra.uni L1;`, `L2:`. The body gets the label behind the loop, for branches out of
+    /// it.
+    template <class Body> void loop(Body&& body) {
+        const Label top = label(), end = label();
+        place(top);
+        body(end);
+        emit<"bra.uni">(top);
+        place(end);
+    }
+
+  protected:
+    explicit Builder(Target target = On) : Emitter(target) {}
+};
+
+template <Target On>
+template <Literal Name, Operand... Operands>
+void GuardedOn<On>::emit(const Operands&... operands) const {
+    builder_.guard_ = guard_;
+    builder_.template emit<Name>(operands...);
+    builder_.guard_.clear();
+}
+template <Target On>
+template <Operand... Operands>
+Expected<void> GuardedOn<On>::emit(std::string_view name, const Operands&... operands) const {
+    builder_.guard_ = guard_;
+    auto done = builder_.emit(name, operands...);
+    builder_.guard_.clear();
+    return done;
+}
+
+}  // namespace ptxgraft::dsl

@@ -1,0 +1,587 @@
+#pragma once
+/// @file check.hpp
+/// Whether a name and operands are an instruction of PTX, by the rows of the table: constant expressions, so
+/// that `emit<"…">` is checked while C++ compiles; `emit("…")` asks the same at run time. What the manual
+/// says is taken, modifiers in its order; a few things that ptxas takes beyond it are not.
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+#include "ptxgraft/architectures.hpp"
+#include "ptxgraft/dsl/shape.hpp"
+#include "ptxgraft/isa/match.hpp"
+
+namespace ptxgraft::dsl {
+
+/// A target and PTX version; `sm` 0: any target, `version` 0: any version.
+struct Target {
+    Architecture architecture = {};
+    std::uint16_t version = 0;  ///< 86: PTX ISA 8.6
+    friend bool operator==(Target, Target) = default;
+};
+
+/// What is wrong with an instruction.
+struct Problem {
+    Errc code = Errc::ok;
+    int operand = -1;  ///< counted from 0; -1: the instruction as a whole
+    isa::Message message = {};
+};
+
+/// The row that an instruction follows; `row` is null when there is none.
+[[nodiscard]] constexpr isa::Match find_form(std::string_view name, std::span<const Shape> operands,
+                                             Target target = {});
+/// Why there is none.
+[[nodiscard]] constexpr Problem explain(std::string_view name, std::span<const Shape> operands,
+                                        Target target = {});
+/// Whether a target has the form that was found, and a version: the alternatives that it needs one of.
+[[nodiscard]] constexpr bool is_available(const isa::Match& match, Target target);
+
+// ---- what follows is how
+
+namespace checking {
+
+using isa::Match;
+using isa::OperandRule;
+using isa::RuleKind;
+using isa::TypeClass;
+
+/// "fma.rn.f32" in its words: the opcode, and each modifier with its dot.
+class Words {
+  public:
+    constexpr explicit Words(std::string_view name) {
+        std::size_t end = name.find('.');
+        opcode_ = name.substr(0, end);
+        while (end < name.size() && size_ < words_.size()) {
+            const std::size_t begin = end;
+            end = std::min(name.find('.', begin + 1), name.size());
+            words_[size_++] = name.substr(begin, end - begin);
+        }
+    }
+    [[nodiscard]] constexpr std::string_view opcode() const { return opcode_; }
+    [[nodiscard]] constexpr std::span<const std::string_view> modifiers() const {
+        return std::span(words_).first(size_);
+    }
+
+  private:
+    std::string_view opcode_;
+    std::array<std::string_view, 32> words_ = {};
+    std::size_t size_ = 0;
+};
+
+// Calls `visit(const Opcode&, modifiers behind it)` for the opcodes that a name begins with, the longest
+// first, until one gives true.
+template <class Visit> constexpr bool any_opcode(const Words& words, std::string_view name, Visit visit) {
+    for (std::size_t behind = words.modifiers().size() + 1; behind-- > 0;) {
+        std::size_t size = words.opcode().size();
+        for (std::size_t i = 0; i < behind; ++i) size += words.modifiers()[i].size();
+        const isa::Opcode* const opcode = isa::find_opcode(name.substr(0, size));
+        if (opcode != nullptr && visit(*opcode, words.modifiers().subspan(behind))) return true;
+    }
+    return false;
+}
+
+enum class Fault : std::uint8_t {
+    none,
+    count,
+    kind,           // of operand
+    constant,       // where none may stand
+    constant_kind,  // a floating constant for an integer …
+    constant_size,  // too many bits
+    range,
+    type,
+    width,   // of an address
+    length,  // of a vector
+    space,   // of a variable in an address
+    sink,
+    special,
+    negation,
+    minus,
+};
+
+// The operands of one instruction against the rules of one row. Stops at the first fault.
+class Checker {
+  public:
+    constexpr explicit Checker(const Match& match) : match_(match) {
+        for (std::size_t i = 0; i < match.row->slots.size(); ++i) {
+            if (match.chosen[i] == isa::no_word) continue;
+            Space space = syntax::space_of(isa::table_words[match.chosen[i]]);
+            if (space == Space::shared_cluster) space = Space::shared;
+            if (space != Space::none && space_count_ < spaces_.size()) spaces_[space_count_++] = space;
+        }
+    }
+
+    constexpr bool run(std::span<const Shape> operands) {
+        return all(match_.row->operands, operands, nullptr);
+    }
+
+    Fault fault = Fault::none;
+    const OperandRule* rule = nullptr;
+    const Shape* shape = nullptr;
+    std::size_t right = 0;  // operands that were right before it
+    Space wanted_space = Space::none;
+
+  private:
+    constexpr bool all(std::span<const OperandRule> rules, std::span<const Shape> operands,
+                       const Shape* around) {
+        const isa::ActiveRules active(match_, rules, operands.size());
+        if (active.size() != operands.size()) return wrong(Fault::count, around, nullptr);
+        for (std::size_t i = 0; i < active.size(); ++i) {
+            if (!one(active[i], operands[i])) return false;
+            right += around == nullptr;
+        }
+        return true;
+    }
+    constexpr bool wrong(Fault what, const Shape* at, const OperandRule* by) {
+        fault = what, shape = at, rule = by;
+        return false;
+    }
+    constexpr bool wrong(Fault what, const Shape& at, const OperandRule& by) { return wrong(what, &at, &by); }
+
+    constexpr bool one(const OperandRule& r, const Shape& s) {
+        switch (r.kind) {
+            case RuleKind::value: return value(r, s);
+            case RuleKind::vector: return vector(r, s);
+            case RuleKind::pair: return pair(r, s);
+            case RuleKind::address:
+                if (s.kind != ShapeKind::address) return wrong(Fault::kind, s, r);
+                return all(r.children, s.children, &s);
+            case RuleKind::list: return s.kind == ShapeKind::list || wrong(Fault::kind, s, r);
+            case RuleKind::base: return base(r, s);
+            case RuleKind::label: return s.kind == ShapeKind::label || wrong(Fault::kind, s, r);
+            case RuleKind::labels: return s.kind == ShapeKind::targets || wrong(Fault::kind, s, r);
+            case RuleKind::callee:
+                return s.kind == ShapeKind::function || is_handle(s) || wrong(Fault::kind, s, r);
+            case RuleKind::prototype: return s.kind == ShapeKind::prototype || wrong(Fault::kind, s, r);
+            case RuleKind::texref:
+                return s.kind == ShapeKind::texture || is_handle(s) || wrong(Fault::kind, s, r);
+            case RuleKind::samplerref:
+                return s.kind == ShapeKind::sampler || is_handle(s) || wrong(Fault::kind, s, r);
+            case RuleKind::surfref:
+                return s.kind == ShapeKind::surface || is_handle(s) || wrong(Fault::kind, s, r);
+            default: return selector(r, s);
+        }
+    }
+
+    static constexpr bool is_integer_or_bits(Type type) {
+        const TypeClass kind = isa::info(type).kind;
+        return kind == TypeClass::integer || kind == TypeClass::bits;
+    }
+    static constexpr bool is_handle(const Shape& s) {
+        if (s.type == Type::none) return s.kind == ShapeKind::reg;
+        return s.kind == ShapeKind::reg && isa::info(s.type).bits == 64 && is_integer_or_bits(s.type);
+    }
+
+    constexpr bool value(const OperandRule& r, const Shape& s) {
+        switch (s.kind) {
+            case ShapeKind::integer:
+            case ShapeKind::floating: return constant(r, s);
+            case ShapeKind::reg:
+                if (r.constant_only) return wrong(Fault::kind, s, r);
+                if (s.type == Type::none) return true;
+                return (!(r.is_plain && s.type == Type::f16x2) &&
+                        isa::goes(s.type, match_.type(r.type), r.is_exact, r.is_wide)) ||
+                       wrong(Fault::type, s, r);
+            case ShapeKind::sink: return r.takes_sink || wrong(Fault::sink, s, r);
+            case ShapeKind::special: return special(r, s);
+            case ShapeKind::negated:
+                return (!r.is_output && !r.constant_only && match_.type(r.type) == Type::pred) ||
+                       wrong(Fault::negation, s, r);
+            case ShapeKind::minus:
+                return r.takes_minus ? value(r, s.children.front()) : wrong(Fault::minus, s, r);
+            case ShapeKind::variable:
+            case ShapeKind::function: return address_of(r, s);
+            case ShapeKind::vector:
+                if (s.count == 1 && r.kind == RuleKind::vector) return value(r, s.element(0));
+                [[fallthrough]];
+            default: return wrong(Fault::kind, s, r);
+        }
+    }
+
+    constexpr bool constant(const OperandRule& r, const Shape& s) {
+        if (r.is_output || r.register_only || r.takes_sink) return wrong(Fault::constant, s, r);
+        const bool is_integer = s.kind == ShapeKind::integer;
+        const Type wanted = match_.type(r.type);
+        if (r.constant_only && wanted == Type::none) {
+            if (!is_integer) return wrong(Fault::constant_kind, s, r);
+        } else {
+            const isa::TypeInfo& type = isa::info(wanted);
+            const bool is_half = type.kind == TypeClass::floating && type.bits == 16;
+            if (type.kind == TypeClass::packed || is_half) return wrong(Fault::constant, s, r);
+            const bool wants_floating = type.kind == TypeClass::floating;
+            const bool fits = is_integer ? !wants_floating
+                                         : (wants_floating || type.kind == TypeClass::bits) &&
+                                               isa::info(s.type).bits == type.bits;
+            if (!fits) return wrong(Fault::constant_kind, s, r);
+            if (is_integer && s.has_value && !has_room(type, s)) return wrong(Fault::constant_size, s, r);
+        }
+        if (r.range != nullptr && s.has_value && (s.is_unsigned || !isa::is_in(*r.range, s.value)))
+            return wrong(Fault::range, s, r);
+        return true;
+    }
+    // As signed or as unsigned: -1 and 0xFFFFFFFF are both constants of 32 bits.
+    static constexpr bool has_room(const isa::TypeInfo& type, const Shape& s) {
+        if (type.kind == TypeClass::pred) return s.value == 0 || s.value == 1;
+        if (type.bits >= 64) return true;
+        const std::int64_t end = std::int64_t{1} << type.bits;
+        return !s.is_unsigned && s.value < end && s.value >= -(end / 2);
+    }
+
+    constexpr bool special(const OperandRule& r, const Shape& s) {
+        if (!r.takes_special) return wrong(Fault::special, s, r);
+        const Type wanted = match_.type(r.type);
+        return isa::goes(s.type, wanted, false, r.is_wide) || wrong(Fault::special, s, r);
+    }
+
+    constexpr bool address_of(const OperandRule& r, const Shape& s) {
+        const isa::TypeInfo& wanted = isa::info(match_.type(r.type));
+        if (!r.takes_symbol) return wrong(Fault::kind, s, r);
+        if (wanted.bits < 32 || !is_integer_or_bits(wanted.type)) return wrong(Fault::type, s, r);
+        const Space named = isa::space_of_names(match_.row->opcode);
+        wanted_space = named != Space::none ? named : space_count_ == 0 ? Space::none : spaces_[0];
+        return s.kind == ShapeKind::function || wanted_space == Space::none || wanted_space == s.space ||
+               wrong(Fault::space, s, r);
+    }
+
+    constexpr bool vector(const OperandRule& r, const Shape& s) {
+        const std::uint32_t count = match_.count(r.count);
+        if (s.kind == ShapeKind::special_vector)
+            return (r.takes_special && count == 4) || wrong(Fault::special, s, r);
+        if (s.kind != ShapeKind::vector)
+            return count == 1 && !r.needs_braces ? value(r, s) : wrong(Fault::length, s, r);
+        const bool has_more = r.count.or_more && s.count > count && (s.count == 2 || s.count == 4);
+        if (s.count != count && !has_more) return wrong(Fault::length, s, r);
+        bool are_sinks = true;
+        for (std::size_t i = 0; i < s.children.size(); ++i) {
+            const Shape& e = s.children[i];
+            are_sinks &= e.kind == ShapeKind::sink;
+            if (e.kind == ShapeKind::sink && r.is_output && !r.is_inout) continue;
+            const OperandRule& of = i == 0 || r.children.empty() ? r : r.children.front();
+            if (r.is_mixed && e.kind == ShapeKind::reg && e.type != Type::none) {
+                const bool fits = isa::info(e.type).bits == isa::info(match_.type(r.type)).bits &&
+                                  e.type != Type::pred && e.type != Type::f16x2 &&
+                                  !(i == 0 && isa::info(e.type).kind == TypeClass::floating);
+                if (!fits) return wrong(Fault::type, e, r);
+                continue;
+            }
+            if (!value(of, e)) return false;
+        }
+        if (are_sinks) return wrong(Fault::sink, s, r);
+        return are_one_class(r, s);
+    }
+    // ptxas looks at the registers of a vector together: of one class, where .bX goes with any.
+    constexpr bool are_one_class(const OperandRule& r, const Shape& s) {
+        Type joined = Type::none;
+        for (const Shape& e : s.children) {
+            if (e.kind != ShapeKind::reg || e.type == Type::none || r.is_mixed) continue;
+            const TypeClass kind = isa::info(e.type).kind;
+            const bool is_bits = joined != Type::none && isa::info(joined).kind == TypeClass::bits;
+            if (joined == Type::none || is_bits) {
+                if (joined != Type::none && isa::info(joined).bits != isa::info(e.type).bits)
+                    return wrong(Fault::type, e, r);
+                joined = e.type;
+            } else if (isa::info(joined).bits != isa::info(e.type).bits ||
+                       (kind != TypeClass::bits && kind != isa::info(joined).kind)) {
+                return wrong(Fault::type, e, r);
+            }
+        }
+        return true;
+    }
+
+    constexpr bool pair(const OperandRule& r, const Shape& s) {
+        if (s.kind != ShapeKind::pair)
+            return r.children[1].is_optional ? one(r.children[0], s) : wrong(Fault::kind, s, r);
+        if (s.children[0].kind == ShapeKind::sink && s.children[1].kind == ShapeKind::sink)
+            return wrong(Fault::sink, s.children[1], r.children[1]);
+        return one(r.children[0], s.children[0]) && one(r.children[1], s.children[1]);
+    }
+
+    // The state spaces among the modifiers belong to the addresses in their order; the mbarrier of a bulk
+    // copy, which comes behind them, is in .shared.
+    constexpr bool base(const OperandRule& r, const Shape& whole) {
+        const std::size_t index = address_++;
+        const Shape& s = whole.kind == ShapeKind::sum ? whole.children.front() : whole;
+        if (s.kind == ShapeKind::reg && s.type == Type::none) return true;
+        if (s.kind == ShapeKind::reg) {
+            const std::uint32_t bits = isa::info(s.type).bits;
+            const bool is_address = is_integer_or_bits(s.type) && (bits == 32 || bits == 64) &&
+                                    (!r.register_only || bits == 32) && (!r.is_exact || s.type == Type::b32);
+            const bool is_wide_space =
+                space_count_ == 0 || (index < space_count_ && spaces_[index] == Space::global);
+            if (!is_address) return wrong(Fault::type, s, r);
+            return bits == 64 || !is_wide_space || r.register_only || r.is_exact || wrong(Fault::width, s, r);
+        }
+        if (s.kind != ShapeKind::variable || r.is_exact) return wrong(Fault::kind, s, r);
+        const bool is_generic = space_count_ == 0;
+        wanted_space = is_generic ? Space::none : index < space_count_ ? spaces_[index] : Space::shared;
+        const Space named = is_generic ? isa::space_of_names(match_.row->opcode) : Space::none;
+        const bool has_generic =
+            named == Space::none
+                ? s.space == Space::global || s.space == Space::shared || s.space == Space::local
+                : s.space == named;
+        return (is_generic ? has_generic : s.space == wanted_space) || wrong(Fault::space, s, r);
+    }
+
+    constexpr bool selector(const OperandRule& r, const Shape& s) {
+        if (s.is_constant() && !r.is_output && r.kind == RuleKind::selector)
+            return s.kind == ShapeKind::integer || wrong(Fault::constant_kind, s, r);
+        if (s.kind == ShapeKind::minus && r.takes_minus) return selector(r, s.children.front());
+        if (s.kind != ShapeKind::reg && s.kind != ShapeKind::selector) return wrong(Fault::kind, s, r);
+        if (s.type == Type::none) return true;
+        if (!isa::goes(s.type, Type::u32, false, false) || (r.is_plain && s.type == Type::f16x2))
+            return wrong(Fault::type, s, r);
+        return isa::is_part(r.kind, s.part) || wrong(Fault::kind, s, r);
+    }
+
+    const Match& match_;
+    std::array<Space, 4> spaces_ = {};
+    std::size_t space_count_ = 0, address_ = 0;
+};
+
+// ---- words for what is wrong
+
+constexpr void add_type(isa::Message& to, Type type) { to.add(syntax::row(type).word); }
+
+constexpr void add_found(isa::Message& to, const Shape& s) {
+    switch (s.kind) {
+        case ShapeKind::reg: add_type(to.add("a register of "), s.type); return;
+        case ShapeKind::integer:
+            if (s.has_value && !s.is_unsigned)
+                to.add("the constant ").add(s.value);
+            else
+                to.add("an integer constant");
+            return;
+        case ShapeKind::floating: add_type(to.add("a constant of "), s.type); return;
+        case ShapeKind::special: add_type(to.add("a special register of "), s.type); return;
+        case ShapeKind::special_vector: to.add("a special register without .x, .y or .z"); return;
+        case ShapeKind::variable: to.add("a variable in ").add(syntax::row(s.space).word); return;
+        case ShapeKind::function: to.add("a function"); return;
+        case ShapeKind::label: to.add("a label"); return;
+        case ShapeKind::targets: to.add("a list of targets"); return;
+        case ShapeKind::prototype: to.add("a prototype"); return;
+        case ShapeKind::texture: to.add("a .texref"); return;
+        case ShapeKind::sampler: to.add("a .samplerref"); return;
+        case ShapeKind::surface: to.add("a .surfref"); return;
+        case ShapeKind::sink: to.add("'_'"); return;
+        case ShapeKind::negated: to.add("a negated predicate"); return;
+        case ShapeKind::minus: to.add("a register with a minus"); return;
+        case ShapeKind::selector: add_type(to.add("a part of a register of "), s.type); return;
+        case ShapeKind::sum: to.add("a register with an offset"); return;
+        case ShapeKind::vector: to.add("a vector of ").add(std::int64_t{s.count}); return;
+        case ShapeKind::pair: to.add("a pair a|b"); return;
+        case ShapeKind::address: to.add("an address in brackets"); return;
+        case ShapeKind::list: to.add("a list in parentheses"); return;
+    }
+}
+
+constexpr void add_wanted(isa::Message& to, const OperandRule& r, const Match& match) {
+    if (r.kind == RuleKind::vector && match.count(r.count) != 1) {
+        to.add("a vector of ").add(std::int64_t{match.count(r.count)}).add(" registers of ");
+        return add_type(to, match.type(r.type));
+    }
+    if (r.kind != RuleKind::value && r.kind != RuleKind::vector) {
+        to.add(isa::rule_text(r.kind));
+        return;
+    }
+    if (r.constant_only) {
+        to.add(r.takes_sink ? "'_'" : "an integer constant");
+        return;
+    }
+    const Type type = match.type(r.type);
+    add_type(to.add("a register of "), type);
+    if (r.is_wide) to.add(" or wider");
+    const isa::TypeInfo& info = isa::info(type);
+    const bool takes_none =
+        info.kind == TypeClass::packed || (info.kind == TypeClass::floating && info.bits == 16);
+    if (r.is_output || r.register_only || takes_none) return;
+    to.add(" or a constant");
+    if (info.kind == TypeClass::floating) add_type(to.add(" of "), type);
+}
+
+constexpr void add_range(isa::Message& to, const isa::Range& range) {
+    if (!range.values.empty()) {
+        to.add("one of");
+        for (std::size_t i = 0; i < range.values.size(); ++i)
+            to.add(i == 0 ? " " : ", ").add(range.values[i]);
+        return;
+    }
+    to.add(range.low).add(" to ").add(range.high);
+    if (range.step != 1) to.add(", a multiple of ").add(range.step);
+}
+
+constexpr Errc code_of(Fault fault) {
+    switch (fault) {
+        case Fault::count: return Errc::operand_count_wrong;
+        case Fault::type:
+        case Fault::width:
+        case Fault::constant_kind: return Errc::operand_type_wrong;
+        case Fault::constant_size:
+        case Fault::range: return Errc::immediate_out_of_range;
+        case Fault::length: return Errc::vector_length_wrong;
+        case Fault::space: return Errc::state_space_mismatch;
+        case Fault::special: return Errc::special_register_invalid;
+        default: return Errc::operand_kind_wrong;
+    }
+}
+
+constexpr Problem problem_of(const Checker& c, const Match& match) {
+    Problem out{.code = code_of(c.fault),
+                .operand = c.fault == Fault::count ? -1 : static_cast<int>(c.right)};
+    isa::Message& to = out.message;
+    if (c.fault == Fault::count && c.shape == nullptr) {
+        to.add("wrong number of operands; form: ").add(match.row->syntax);
+        return out;
+    }
+    to.add("operand ").add(std::int64_t(c.right) + 1).add(": ");
+    switch (c.fault) {
+        case Fault::count: to.add("wrong number of parts in the address"); break;
+        case Fault::range:
+            add_found(to, *c.shape);
+            add_range(to.add(" is out of range: "), *c.rule->range);
+            break;
+        case Fault::constant_size:
+            add_found(to, *c.shape);
+            add_type(to.add(" does not fit into "), match.type(c.rule->type));
+            break;
+        case Fault::space:
+            add_found(to, *c.shape);
+            to.add(", but the instruction addresses ")
+                .add(c.wanted_space == Space::none ? "generic" : syntax::row(c.wanted_space).word);
+            break;
+        case Fault::width:
+            add_found(to, *c.shape);
+            to.add(", but a generic or .global address has 64 bits");
+            break;
+        case Fault::special:
+            add_found(to, *c.shape);
+            to.add(" cannot stand here; move it to a register first (mov)");
+            break;
+        default:
+            add_found(to, *c.shape);
+            add_wanted(to.add(" where "), *c.rule, match);
+            to.add(" is expected");
+    }
+    to.add("; form: ").add(match.row->syntax);
+    return out;
+}
+
+constexpr bool supports_any(std::span<const isa::Since> since, Target target) {
+    return std::any_of(since.begin(), since.end(), [&](const isa::Since& s) {
+        return (target.version == 0 || target.version >= s.ptx_version) &&
+               (target.architecture.sm == 0 ||
+                std::any_of(s.architectures.begin(), s.architectures.end(),
+                            [&](Architecture a) { return ptxgraft::supports(target.architecture, a); }));
+    });
+}
+
+constexpr void add_architecture(isa::Message& to, Architecture a) {
+    to.add("sm_").add(std::int64_t{a.sm});
+    if (a.variant != 0) to.add({&a.variant, 1});
+}
+constexpr void add_version(isa::Message& to, std::uint16_t version) {
+    to.add(std::int64_t{version / 10}).add(".").add(std::int64_t{version % 10});
+}
+
+constexpr Problem unavailable(std::string_view name, const Match& match, Target target) {
+    std::span<const isa::Since> since = match.row->since;
+    for (const isa::Constraint& c : match.row->constraints)
+        if (c.kind == isa::Constraint::Kind::since && match.any_holds(c.left) &&
+            !supports_any(c.since, target))
+            since = c.since;
+    const bool has_target = supports_any(since, {target.architecture, 0});
+    Problem out{.code = has_target ? Errc::version_too_old : Errc::target_not_able};
+    out.message.add(name).add(" needs ");
+    bool is_first = true;
+    for (const isa::Since& s : since) {
+        if (has_target && !supports_any({&s, 1}, {target.architecture, 0})) continue;
+        if (!is_first) out.message.add(", or ");
+        is_first = false;
+        add_version(out.message.add("PTX ISA "), s.ptx_version);
+        out.message.add(" and ");
+        for (std::size_t i = 0; i < s.architectures.size(); ++i) {
+            if (i > 0) out.message.add(", ");
+            add_architecture(out.message, s.architectures[i]);
+        }
+    }
+    out.message.add("; the target is ");
+    add_architecture(out.message, target.architecture);
+    if (target.version != 0) add_version(out.message.add(", PTX ISA "), target.version);
+    return out;
+}
+
+}  // namespace checking
+
+constexpr bool is_available(const isa::Match& match, Target target) {
+    if (target.architecture.sm == 0 && target.version == 0) return true;
+    const isa::Row& row = *match.row;
+    if (row.until_version != 0 && target.version > row.until_version &&
+        target.architecture.sm >= row.until_sm)
+        return false;
+    return checking::supports_any(row.since, target) &&
+           std::all_of(row.constraints.begin(), row.constraints.end(), [&](const isa::Constraint& c) {
+               return c.kind != isa::Constraint::Kind::since || !match.any_holds(c.left) ||
+                      checking::supports_any(c.since, target);
+           });
+}
+
+constexpr isa::Match find_form(std::string_view name, std::span<const Shape> operands, Target target) {
+    const checking::Words words(name);
+    isa::Match found;
+    checking::any_opcode(words, name, [&](const isa::Opcode& opcode, std::span<const std::string_view> rest) {
+        std::array<isa::WordId, 32> ids = {};
+        for (std::size_t i = 0; i < rest.size(); ++i) ids[i] = isa::find_word(rest[i]);
+        for (const isa::Row& row : opcode.rows) {
+            const isa::Attempt a = isa::attempt(row, std::span(ids).first(rest.size()), isa::Aim::fit);
+            if (!a.fits() || !a.match.in_order || !checking::Checker(a.match).run(operands)) continue;
+            if (!is_available(a.match, target)) continue;
+            found = a.match;
+            return true;
+        }
+        return false;
+    });
+    return found;
+}
+
+constexpr Problem explain(std::string_view name, std::span<const Shape> operands, Target target) {
+    const checking::Words words(name);
+    Problem best;
+    std::size_t most = 0;
+    const isa::Opcode* longest = nullptr;
+    checking::any_opcode(words, name, [&](const isa::Opcode& opcode, std::span<const std::string_view> rest) {
+        if (longest == nullptr) longest = &opcode;
+        std::array<isa::WordId, 32> ids = {};
+        for (std::size_t i = 0; i < rest.size(); ++i) ids[i] = isa::find_word(rest[i]);
+        for (const isa::Row& row : opcode.rows) {
+            const isa::Attempt a = isa::attempt(row, std::span(ids).first(rest.size()), isa::Aim::fit);
+            if (!a.fits()) continue;
+            if (!a.match.in_order) {
+                if (best.code == Errc::ok) {
+                    best.code = Errc::modifier_out_of_order;
+                    best.message.add(row.opcode);
+                    for (std::size_t i = 0; i < row.slots.size(); ++i)
+                        if (a.match.chosen[i] != isa::no_word)
+                            best.message.add(isa::table_words[a.match.chosen[i]]);
+                    best.message.add(" is the manual's order; form: ").add(row.syntax);
+                }
+                continue;
+            }
+            checking::Checker checker(a.match);
+            if (checker.run(operands)) {
+                best = checking::unavailable(name, a.match, target);
+                most = SIZE_MAX;
+            } else if (best.code == Errc::ok || best.code == Errc::modifier_out_of_order ||
+                       checker.right > most) {
+                if (most == SIZE_MAX) continue;
+                best = checking::problem_of(checker, a.match);
+                most = checker.right;
+            }
+        }
+        return false;
+    });
+    if (best.code != Errc::ok) return best;
+    const isa::NameProblem problem = isa::explain_name(longest, words.opcode(), words.modifiers());
+    return {.code = problem.code, .operand = -1, .message = problem.message};
+}
+
+}  // namespace ptxgraft::dsl

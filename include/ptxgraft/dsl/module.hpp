@@ -1,0 +1,237 @@
+#pragma once
+/// @file module.hpp
+/// Modules of emitted functions.
+///
+/// @code
+/// dsl::Module module({.target = "sm_80"});
+/// auto& k = module.entry("scale");
+/// const auto data = k.argument<u64>("data");
+/// const auto n = k.argument<u32>("n");
+/// const auto i = k.reg<u32>();
+/// k.emit<"mov.u32">(i, special<"%tid.x">);
+/// …
+/// const auto ptx = module.ptx();
+/// @endcode
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ptxgraft/dsl/builder.hpp"
+#include "ptxgraft/site.hpp"
+
+namespace ptxgraft::dsl {
+
+/// Threads of a block, blocks of a cluster.
+struct Extent {
+    std::uint32_t x = 1, y = 1, z = 1;
+};
+
+/// What is said of an entry before its body (PTX ISA 11.2); 0: nothing.
+struct EntryDirectives {
+    Extent max_threads = {0, 0, 0};       ///< .maxntid
+    Extent required_threads = {0, 0, 0};  ///< .reqntid
+    Extent cluster = {0, 0, 0};           ///< .explicitcluster, .reqnctapercluster
+    std::uint32_t min_blocks = 0;         ///< .minnctapersm
+    std::uint32_t max_registers = 0;      ///< .maxnreg
+};
+
+/// A variable: `count` elements of `type`, or one without brackets where it is 0.
+struct VariableOptions {
+    Type type = Type::b8;
+    std::uint64_t count = 0;
+    std::uint32_t align = 0;  ///< in bytes; 0: of the type
+    std::string values = {};  ///< the initialiser as PTX has it: "{1, 2, 3}" (PTX ISA 5.4.4)
+    bool is_visible = false;  ///< to other modules and to the host
+};
+
+/// An operand of a site that a function declares, see Function::site.
+struct SiteArgument {
+    Direction direction;
+    std::string_view name;
+    Type type;
+    std::vector<std::string_view> registers;  ///< more than one, or `is_fragment`: a fragment
+    bool is_fragment = false;
+};
+template <Type T> [[nodiscard]] SiteArgument in(std::string_view name, const Reg<T>& reg) {
+    return {Direction::in, name, T, {reg.name}};
+}
+template <Type T> [[nodiscard]] SiteArgument mod(std::string_view name, const Reg<T>& reg) {
+    return {Direction::mod, name, T, {reg.name}};
+}
+template <Type T> [[nodiscard]] SiteArgument out(std::string_view name, const Reg<T>& reg) {
+    return {Direction::out, name, T, {reg.name}};
+}
+namespace emitting {
+template <Type T, std::size_t N>
+SiteArgument fragment(Direction direction, std::string_view name, const Regs<T, N>& regs) {
+    SiteArgument made{direction, name, T, {}, true};
+    for (const Reg<T>& reg : regs) made.registers.push_back(reg.name);
+    return made;
+}
+}  // namespace emitting
+template <Type T, std::size_t N>
+[[nodiscard]] SiteArgument in(std::string_view name, const Regs<T, N>& regs) {
+    return emitting::fragment(Direction::in, name, regs);
+}
+template <Type T, std::size_t N>
+[[nodiscard]] SiteArgument mod(std::string_view name, const Regs<T, N>& regs) {
+    return emitting::fragment(Direction::mod, name, regs);
+}
+template <Type T, std::size_t N>
+[[nodiscard]] SiteArgument out(std::string_view name, const Regs<T, N>& regs) {
+    return emitting::fragment(Direction::out, name, regs);
+}
+
+namespace emitting {
+
+// A function's head, beside its body.
+struct Head {
+    std::string name;
+    bool is_entry = true;
+    std::vector<std::string> returns = {}, parameters = {};  // ".param .u64 data"
+    std::string directives = {};                             // behind them
+    std::string variables = {};                              // lines within its body
+};
+
+PTXGRAFT_API void add_parameter(Head& head, std::string_view name, const VariableOptions& of, bool is_return);
+PTXGRAFT_API void add_variable(Head& head, Space space, std::string_view name, const VariableOptions& of);
+PTXGRAFT_API void add_directives(Head& head, const EntryDirectives& all);
+PTXGRAFT_API std::string site_before(std::string_view name, std::span<const SiteArgument> arguments,
+                                     const Policy& policy);
+PTXGRAFT_API std::string site_after(std::span<const SiteArgument> arguments);
+
+}  // namespace emitting
+
+/// An entry or a device function: its body is what it emits. Belongs to its module.
+template <Target On = any_target> class Function : public Builder<On> {
+  public:
+    /// Its name, for calls: `b.emit<"call.uni">(list(result), f.name(), list(a, b))`.
+    [[nodiscard]] FunctionName name() const { return {head_.name}; }
+
+    /// A parameter, in .param space: `.param .u64 data`.
+    template <Type T> Variable<Space::param> parameter(std::string_view name) {
+        emitting::add_parameter(head_, name, {.type = declared_type(T)}, false);
+        return {this->own(name)};
+    }
+    /// One of bytes: a struct, or with 128 bytes at 64 a tensor map.
+    Variable<Space::param> parameter(std::string_view name, std::uint64_t bytes, std::uint32_t align) {
+        emitting::add_parameter(head_, name, {.type = b8, .count = bytes, .align = align}, false);
+        return {this->own(name)};
+    }
+    Variable<Space::param> tensor_map(std::string_view name) { return parameter(name, 128, 64); }
+    /// What a device function gives back.
+    template <Type T> Variable<Space::param> result(std::string_view name) {
+        emitting::add_parameter(head_, name, {.type = declared_type(T)}, true);
+        return {this->own(name)};
+    }
+    /// A parameter and its value: emits `ld.param.u64 %rd1, [data];`.
+    template <Type T> Reg<T> argument(std::string_view name) {
+        const auto of = parameter<T>(name);
+        const auto value = this->template reg<T>();
+        this->template emit<typed<"ld.param", declared_type(T)>()>(value, at(of));
+        return value;
+    }
+    /// Variables of the function, before its first statement.
+    Variable<Space::shared> shared(std::string_view name, const VariableOptions& of) {
+        emitting::add_variable(head_, Space::shared, name, of);
+        return {this->own(name)};
+    }
+    Variable<Space::local> local(std::string_view name, const VariableOptions& of) {
+        emitting::add_variable(head_, Space::local, name, of);
+        return {this->own(name)};
+    }
+    void directives(const EntryDirectives& all) { emitting::add_directives(head_, all); }
+
+    /// Declares a site (site.hpp), whose default stub is what the body emits: copies of the operands into the
+    /// registers that stubs name `_acc`, the body, and copies back. The body must name them: it gets nothing.
+    /// @code
+    /// k.site("epilogue", {mod("acc", sum), in("bias", b)}, {}, [] {});
+    /// @endcode
+    template <class Body>
+    void site(std::string_view name, std::initializer_list<SiteArgument> arguments, const Policy& policy,
+              Body&& body) {
+        const std::span<const SiteArgument> all(arguments.begin(), arguments.size());
+        this->body_.append(emitting::site_before(name, all, policy));
+        body();
+        this->body_.append(emitting::site_after(all));
+    }
+
+  private:
+    friend class Module;
+    Function(emitting::Head& head, Target target) : Builder<On>(target), head_(head) {}
+    emitting::Head& head_;
+};
+
+struct ModuleOptions {
+    std::string target = "sm_90a";
+    std::string version = {};             ///< "8.6"; empty: 9.0, or the first that has the target
+    bool line_info = false;               ///< `.loc` of the C++ lines that emit instructions
+    std::string file = __builtin_FILE();  ///< where those lines are
+};
+
+/// A module that is put together from functions and variables. Neither copied nor moved.
+class PTXGRAFT_API Module {
+  public:
+    explicit Module(const ModuleOptions& options = {});
+    ~Module();
+    Module(const Module&) = delete;
+    Module& operator=(const Module&) = delete;
+
+    /// A new `.visible .entry`. It lives as long as the module.
+    template <Target On = any_target> Function<On>& entry(std::string_view name) {
+        return add<On>(name, true);
+    }
+    /// A new `.func`. Its declaration stands before all bodies, so that any may call any.
+    template <Target On = any_target> Function<On>& function(std::string_view name) {
+        return add<On>(name, false);
+    }
+
+    /// Variables of the module. Errors in them are found by ptx().
+    Variable<Space::global> global(std::string_view name, const VariableOptions& of);
+    Variable<Space::const_> constant(std::string_view name, const VariableOptions& of);
+    Variable<Space::shared> shared(std::string_view name, const VariableOptions& of);
+    /// `.extern .shared .align 128 .b8 name[];`: the memory that a launch asks for.
+    Variable<Space::shared> dynamic_shared(std::string_view name, std::uint32_t align = 128);
+
+    /// A line among the variables, as it is.
+    void raw(std::string_view line);
+
+    /// The text, not looked at.
+    [[nodiscard]] std::string text() const;
+    /// The text, verified: what isa::verify finds is an error, with spans in the text, which it brings along.
+    /// The first error of a builder comes before that.
+    [[nodiscard]] Expected<std::string> ptx() const;
+
+  private:
+    struct Made {
+        std::unique_ptr<emitting::Head> head;
+        std::shared_ptr<Emitter> body;
+    };
+    template <Target On> Function<On>& add(std::string_view name, bool is_entry) {
+        auto head =
+            std::make_unique<emitting::Head>(emitting::Head{.name = std::string(name), .is_entry = is_entry});
+        auto function = std::shared_ptr<Function<On>>(new Function<On>(*head, target_for(On)));
+        if (options_.line_info) function->show_lines(1);
+        Function<On>& made = *function;
+        functions_.push_back({std::move(head), std::move(function)});
+        return made;
+    }
+    [[nodiscard]] Target target_for(Target on);
+
+    ModuleOptions options_;
+    Target target_;
+    std::optional<Error> error_;
+    std::vector<Made> functions_;
+    std::string variables_;
+    std::deque<std::string> names_;  // of the variables
+    std::string_view add_variable(std::string_view line_before, std::string_view name,
+                                  const VariableOptions& of);
+};
+
+}  // namespace ptxgraft::dsl

@@ -1,0 +1,137 @@
+#pragma once
+/// @file value.hpp
+/// Arithmetic with operators: each is one instruction into a new register, in the order in which C++
+/// evaluates them (which of `a * b` and `c * d` comes first in a sum of both is the compiler's choice).
+///
+/// @code
+/// const auto row = value(b, i), stride = value(b, n);
+/// const Reg<u32> index = row * stride + 4;      // mul.lo.u32 %u3, %u1, %u2;  add.u32 %u4, %u3, 4;
+/// @endcode
+///
+/// | operator | integers | .f32, .f64 |
+/// |---|---|---|
+/// | `+ -` | add, sub | add, sub |
+/// | `*` | mul.lo | mul |
+/// | `/ %` | div, rem | |
+/// | `& \| ^` | and, or, xor of .bN | |
+/// | `<< >>` | shl.bN, shr of the type: by an unsigned value or a constant | |
+/// | `-a` | neg (of signed types) | neg |
+/// | `== != < <= > >=` | setp: a predicate | setp |
+///
+/// Both sides have one type; a constant may be the right one.
+
+#include <concepts>
+#include <type_traits>
+
+#include "ptxgraft/dsl/builder.hpp"
+
+namespace ptxgraft::dsl {
+
+/// A register, and the builder that calculates with it.
+template <Type T, Target On> struct Value {
+    Builder<On>& builder;
+    Reg<T> reg;
+    operator Reg<T>() const { return reg; }
+};
+
+template <Target On, Type T> [[nodiscard]] Value<T, On> value(Builder<On>& builder, const Reg<T>& reg) {
+    return {builder, reg};
+}
+
+namespace calculating {
+
+constexpr bool is_integer(Type type) { return syntax::row(type).is_integer(); }
+constexpr Type bits_of(Type type) {
+    const std::uint16_t bits = syntax::row(type).bits;
+    return bits == 16 ? Type::b16 : bits == 32 ? Type::b32 : Type::b64;
+}
+
+// What may stand on the right of a value: another of its type, or a constant.
+template <class R, Type T, Target On>
+concept Right = std::same_as<R, Value<T, On>> || std::same_as<R, Reg<T>> || std::is_arithmetic_v<R>;
+
+template <Type T, Target On> const Reg<T>& operand(const Value<T, On>& value) { return value.reg; }
+template <Type T> const Reg<T>& operand(const Reg<T>& reg) { return reg; }
+template <class R>
+requires std::is_arithmetic_v<R>
+const R& operand(const R& constant) { return constant; }
+
+template <Literal Name, Type D, Type T, Target On, class R>
+Value<D, On> calculate(const Value<T, On>& left, const R& right) {
+    const auto result = left.builder.template reg<D>();
+    left.builder.template emit<Name>(result, left.reg, operand(right));
+    return {left.builder, result};
+}
+
+}  // namespace calculating
+
+template <Type T, Target On, calculating::Right<T, On> R>
+Value<T, On> operator+(const Value<T, On>& a, const R& b) {
+    return calculating::calculate<typed<"add", T>(), T>(a, b);
+}
+template <Type T, Target On, calculating::Right<T, On> R>
+Value<T, On> operator-(const Value<T, On>& a, const R& b) {
+    return calculating::calculate<typed<"sub", T>(), T>(a, b);
+}
+template <Type T, Target On, calculating::Right<T, On> R>
+Value<T, On> operator*(const Value<T, On>& a, const R& b) {
+    if constexpr (calculating::is_integer(T))
+        return calculating::calculate<typed<"mul.lo", T>(), T>(a, b);
+    else
+        return calculating::calculate<typed<"mul", T>(), T>(a, b);
+}
+template <Type T, Target On, calculating::Right<T, On> R>
+requires(calculating::is_integer(T)) Value<T, On>
+operator/(const Value<T, On>& a, const R& b) { return calculating::calculate<typed<"div", T>(), T>(a, b); }
+template <Type T, Target On, calculating::Right<T, On> R>
+requires(calculating::is_integer(T)) Value<T, On>
+operator%(const Value<T, On>& a, const R& b) { return calculating::calculate<typed<"rem", T>(), T>(a, b); }
+template <Type T, Target On, calculating::Right<T, On> R>
+requires(calculating::is_integer(T)) Value<T, On>
+operator&(const Value<T, On>& a, const R& b) {
+    return calculating::calculate<typed<"and", calculating::bits_of(T)>(), T>(a, b);
+}
+template <Type T, Target On, calculating::Right<T, On> R>
+requires(calculating::is_integer(T)) Value<T, On>
+operator|(const Value<T, On>& a, const R& b) {
+    return calculating::calculate<typed<"or", calculating::bits_of(T)>(), T>(a, b);
+}
+template <Type T, Target On, calculating::Right<T, On> R>
+requires(calculating::is_integer(T)) Value<T, On>
+operator^(const Value<T, On>& a, const R& b) {
+    return calculating::calculate<typed<"xor", calculating::bits_of(T)>(), T>(a, b);
+}
+template <Type T, Target On, calculating::Right<u32, On> R>
+requires(calculating::is_integer(T)) Value<T, On>
+operator<<(const Value<T, On>& a, const R& by) {
+    return calculating::calculate<typed<"shl", calculating::bits_of(T)>(), T>(a, by);
+}
+template <Type T, Target On, calculating::Right<u32, On> R>
+requires(calculating::is_integer(T)) Value<T, On>
+operator>>(const Value<T, On>& a, const R& by) { return calculating::calculate<typed<"shr", T>(), T>(a, by); }
+template <Type T, Target On> Value<T, On> operator-(const Value<T, On>& a) {
+    const auto result = a.builder.template reg<T>();
+    a.builder.template emit<typed<"neg", T>()>(result, a.reg);
+    return {a.builder, result};
+}
+
+template <Type T, Target On, calculating::Right<T, On> R> Pred operator==(const Value<T, On>& a, const R& b) {
+    return calculating::calculate<typed<"setp.eq", T>(), pred>(a, b);
+}
+template <Type T, Target On, calculating::Right<T, On> R> Pred operator!=(const Value<T, On>& a, const R& b) {
+    return calculating::calculate<typed<"setp.ne", T>(), pred>(a, b);
+}
+template <Type T, Target On, calculating::Right<T, On> R> Pred operator<(const Value<T, On>& a, const R& b) {
+    return calculating::calculate<typed<"setp.lt", T>(), pred>(a, b);
+}
+template <Type T, Target On, calculating::Right<T, On> R> Pred operator<=(const Value<T, On>& a, const R& b) {
+    return calculating::calculate<typed<"setp.le", T>(), pred>(a, b);
+}
+template <Type T, Target On, calculating::Right<T, On> R> Pred operator>(const Value<T, On>& a, const R& b) {
+    return calculating::calculate<typed<"setp.gt", T>(), pred>(a, b);
+}
+template <Type T, Target On, calculating::Right<T, On> R> Pred operator>=(const Value<T, On>& a, const R& b) {
+    return calculating::calculate<typed<"setp.ge", T>(), pred>(a, b);
+}
+
+}  // namespace ptxgraft::dsl

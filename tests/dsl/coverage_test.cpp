@@ -1,0 +1,243 @@
+// Every form of the table can be emitted: every choice of its modifiers, with operands that the oracle tests
+// give to ptxas (isa/oracle_test.cpp), comes out as that very line; and mutants of its operands are refused
+// where verify refuses them.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "isa/match.hpp"
+#include "isa/sample.hpp"
+#include "isa/spellings.hpp"
+#include "ptxgraft/dsl.hpp"
+#include "ptxgraft/isa.hpp"
+#include "ptxgraft/syntax.hpp"
+
+namespace ptxgraft::dsl {
+namespace {
+
+using isa::Match;
+using isa::OperandRule;
+using isa::RuleKind;
+
+// The operands that isa::sample_operands writes, as the emitter's.
+class Sampler {
+  public:
+    Sampler(const Match& match, bool with_optional) : match_(match), with_optional_(with_optional) {}
+    std::vector<AnyOperand> all() { return list(match_.row->operands); }
+
+  private:
+    std::vector<AnyOperand> list(std::span<const OperandRule> rules) {
+        std::vector<AnyOperand> out;
+        for (const OperandRule& rule : rules)
+            if (is_needed(rule, match_) ||
+                (is_free(rule) && rule.kind != RuleKind::samplerref && with_optional_))
+                out.push_back(one(rule));
+        return out;
+    }
+    AnyOperand one(const OperandRule& rule) {
+        switch (rule.kind) {
+            case RuleKind::vector: {
+                std::vector<AnyOperand> parts;
+                for (std::uint32_t i = 0; i < match_.count(rule.count); ++i) parts.push_back(value(rule));
+                return AnyOperand::vector(parts);
+            }
+            case RuleKind::pair: {
+                const AnyOperand first = one(rule.children[0]);
+                if (!with_optional_ && rule.children[1].is_optional) return first;
+                return AnyOperand::pair(first, one(rule.children[1]));
+            }
+            case RuleKind::address: return AnyOperand::address(list(rule.children));
+            case RuleKind::base: return reg(rule.is_exact || rule.register_only ? Type::b32 : Type::b64);
+            case RuleKind::label: return AnyOperand::named("L", ShapeKind::label);
+            case RuleKind::labels: return AnyOperand::named("T", ShapeKind::targets);
+            case RuleKind::callee: return AnyOperand::named("fn1", ShapeKind::function);
+            case RuleKind::list: {
+                const AnyOperand argument = AnyOperand::reg("b32_1", Type::b32);
+                return AnyOperand::list({&argument, 1});
+            }
+            case RuleKind::prototype: return AnyOperand::named("P", ShapeKind::prototype);
+            case RuleKind::texref: return AnyOperand::named("tex_", ShapeKind::texture);
+            case RuleKind::samplerref: return AnyOperand::named("", ShapeKind::sampler);
+            case RuleKind::surfref: return AnyOperand::named("surf_", ShapeKind::surface);
+            case RuleKind::selector: return part(".h1");
+            case RuleKind::selector2: return part(".h03");
+            case RuleKind::selector4: return part(".b0426");
+            case RuleKind::mask2: return part(".h1");
+            case RuleKind::mask4: return part(".b20");
+            default: return value(rule);
+        }
+    }
+    AnyOperand part(std::string_view text) {
+        const AnyOperand whole = reg(Type::u32);
+        return with_optional_ ? AnyOperand::part(whole, text) : whole;
+    }
+    AnyOperand reg(Type type) {
+        return AnyOperand::reg(std::string(syntax::row(type).name()) + "_" + std::to_string(next_++), type);
+    }
+    AnyOperand value(const OperandRule& rule) {
+        if (rule.constant_only && rule.takes_sink) return sink;
+        if (rule.constant_only)
+            return rule.range == nullptr        ? 1
+                   : rule.range->values.empty() ? rule.range->low
+                                                : rule.range->values.front();
+        const isa::TypeInfo& type = isa::info(match_.type(rule.type));
+        if (type.is_declared) return reg(type.type);
+        return reg(syntax::find_type(".b" + std::to_string(type.bits))->type);
+    }
+
+    const Match& match_;
+    bool with_optional_;
+    std::uint32_t next_ = 0;
+};
+
+// A builder for no target, whose text can be read.
+class Open : public Builder<> {
+  public:
+    Open() = default;
+    std::string take() { return std::exchange(body_, {}); }
+};
+
+std::string joined(const std::vector<std::string>& operands) {
+    std::string out;
+    for (const std::string& one : operands) out.append(out.empty() ? " " : ", ").append(one);
+    return out;
+}
+
+TEST(DslCoverage, EverySpellingOfEveryRowIsEmitted) {
+    std::size_t rows = 0, spellings = 0, failures = 0;
+    Open builder;
+    for (const isa::Opcode& opcode : isa::table_opcodes)
+        for (const isa::Row& row : opcode.rows) {
+            ++rows;
+            std::size_t of_row = 0;
+            isa::for_each_spelling(row, [&](const Match& match) {
+                constexpr std::size_t dense = 200;  // then every 17th
+                if (++of_row > dense && of_row % 17 != 0) return;
+                for (const bool with_optional : {false, true}) {
+                    ++spellings;
+                    const std::string name = canonical_name(match);
+                    const std::vector<AnyOperand> operands = Sampler(match, with_optional).all();
+                    const auto emitted = builder.emit_list(name, operands);
+                    const std::string want =
+                        "\t" + name + joined(isa::sample_operands(match, with_optional, "")) + ";\n";
+                    const std::string got = builder.take();
+                    if (emitted && got == want) continue;
+                    if (++failures < 40)
+                        ADD_FAILURE() << want << (emitted ? got : describe(emitted.error()))
+                                      << "row: " << row.syntax.view();
+                }
+            });
+        }
+    EXPECT_EQ(failures, 0u) << "of " << spellings;
+    EXPECT_GT(rows, 1000u);
+    EXPECT_GT(spellings, 50'000u);
+}
+
+// What stands in the place of an operand.
+std::vector<AnyOperand> replacements() {
+    std::vector<AnyOperand> all;
+    for (const Type type : {Type::b8, Type::b16, Type::b32, Type::b64, Type::b128, Type::u16, Type::s32,
+                            Type::u64, Type::f16, Type::f16x2, Type::f32, Type::f64, Type::pred})
+        all.push_back(AnyOperand::reg(std::string(syntax::row(type).name()) + "_9", type));
+    const AnyOperand wide = AnyOperand::reg("b64_9", Type::b64), half = AnyOperand::reg("b32_9", Type::b32),
+                     single = AnyOperand::reg("f32_9", Type::f32);
+    const std::vector<AnyOperand> more = {
+        AnyOperand::negated(AnyOperand::reg("pred_9", Type::pred)),
+        1,
+        -1,
+        100000,
+        1.5,
+        1.5f,
+        sink,
+        AnyOperand::special("%tid.x"),
+        AnyOperand::address({&wide, 1}),
+        AnyOperand::variable("gv", Space::global),
+        AnyOperand::variable("sv", Space::shared),
+        AnyOperand::vector({&half, 1}),
+        AnyOperand::vector(std::vector{half, half}),
+        AnyOperand::vector(std::vector{single, single, single, single}),
+        AnyOperand::vector(std::vector{half, single}),
+        AnyOperand::pair(AnyOperand::reg("pred_9", Type::pred), half),
+        AnyOperand::named("L", ShapeKind::label),
+    };
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+}
+
+// The lines that verify refuses, of a function's body.
+std::set<std::size_t> refused_lines(const std::vector<std::string>& lines) {
+    std::string text =
+        ".version 9.0\n.global .texref tex_;\n.global .surfref surf_;\n"
+        ".global .b32 gv[64];\n.shared .b32 sv[64];\n.func (.param .b32 r) fn1(.param .b32 x);\n.func "
+        "f()\n{\n";
+    for (const syntax::TypeRow& type : syntax::types)
+        if (type.is_declared && type.group == syntax::TypeGroup::fundamental)
+            text.append(".reg ").append(type.word).append(" ").append(type.name()).append("_<300>;\n");
+    text += "L: T: .branchtargets L; P: .callprototype (.param .b32 _) _ (.param .b32 _);\n";
+    std::vector<std::size_t> starts;
+    for (const std::string& line : lines) {
+        starts.push_back(text.size());
+        text += line;
+    }
+    text += "}\n";
+    const auto parsed = syntax::parse_all(text, {.max_errors = lines.size()});
+    std::vector<Error> errors = parsed->errors;
+    std::ranges::copy(isa::verify(parsed->module), std::back_inserter(errors));
+    std::set<std::size_t> refused;
+    for (const Error& error : errors) {
+        const auto behind = std::ranges::upper_bound(starts, error.span.begin);
+        if (message(error, text).starts_with(".target stands"))
+            continue;  // which is no matter of these lines
+        if (behind == starts.begin()) throw std::runtime_error(describe(error, text));
+        refused.insert(static_cast<std::size_t>(behind - starts.begin()) - 1);
+    }
+    return refused;
+}
+
+// Mutants of operands: what the emitter takes, verify takes; and it takes nearly all that verify does. It is
+// stricter where ptxas cuts a constant, takes an address of a tensor copy without brackets, or looks at the
+// registers of a vector only together.
+TEST(DslCoverage, WhatIsEmittedIsVerified) {
+    const std::vector<AnyOperand> others = replacements();
+    std::vector<std::string> lines;
+    std::vector<std::string> reasons;  // empty: taken
+    Open builder;
+    std::size_t count = 0;
+    for (const isa::Opcode& opcode : isa::table_opcodes)
+        for (const isa::Row& row : opcode.rows)
+            isa::for_each_spelling(row, [&](const Match& match) {
+                if (++count % 61 != 0) return;
+                const std::string name = canonical_name(match);
+                std::vector<AnyOperand> operands = Sampler(match, count % 2 == 0).all();
+                for (AnyOperand& operand : operands)
+                    for (const AnyOperand& other : others) {
+                        const AnyOperand kept = std::exchange(operand, other);
+                        const auto emitted = builder.emit_list(name, operands);
+                        std::string line = builder.take();
+                        if (!emitted) {
+                            for (const AnyOperand& one : operands)
+                                line.append(line.empty() ? " " : ", ").append(one.text());
+                            line = "\t" + name + line + ";\n";
+                        }
+                        lines.push_back(line);
+                        reasons.push_back(emitted ? "" : message(emitted.error()));
+                        operand = kept;
+                    }
+            });
+    const std::set<std::size_t> refused = refused_lines(lines);
+    std::size_t wrongly_taken = 0, wrongly_refused = 0;
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        const bool is_refused = refused.contains(i);
+        if (reasons[i].empty() && is_refused && ++wrongly_taken < 30) ADD_FAILURE() << "taken: " << lines[i];
+        wrongly_refused += !reasons[i].empty() && !is_refused;
+    }
+    EXPECT_GT(refused.size(), lines.size() / 2);
+    EXPECT_EQ(wrongly_taken, 0u);
+    EXPECT_LT(wrongly_refused, lines.size() / 50);
+}
+
+}  // namespace
+}  // namespace ptxgraft::dsl

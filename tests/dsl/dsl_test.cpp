@@ -1,0 +1,354 @@
+// Kernels and stubs, as a user writes them.
+
+#include "ptxgraft/dsl.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "ptxgraft/kernel.hpp"
+#include "ptxgraft/stack.hpp"
+
+namespace ptxgraft {
+namespace {
+
+using namespace dsl;
+using testing::HasSubstr;
+
+std::string ptx_of(const Module& module) {
+    auto ptx = module.ptx();
+    if (!ptx) throw std::runtime_error(describe(ptx.error()));
+    const auto parsed = syntax::parse(*ptx);
+    EXPECT_EQ(*ptx, syntax::canonical(*parsed));
+    const auto cubin = default_assembler().assemble(*ptx, {});
+    EXPECT_TRUE(cubin) << describe(cubin.error(), *ptx);
+    return *ptx;
+}
+
+// Body lines without their tabs.
+std::string body_of(const std::string& ptx) {
+    std::string out;
+    for (std::size_t at = ptx.find("\n{\n") + 3; at < ptx.rfind('}');) {
+        const std::size_t end = ptx.find('\n', at);
+        out += ptx.substr(at + (ptx[at] == '\t'), end - at - (ptx[at] == '\t') + 1);
+        at = end + 1;
+    }
+    return out;
+}
+
+TEST(Dsl, OneCallIsOneInstruction) {
+    Module module({.target = "sm_80"});
+    auto& k = module.entry("scale");
+    const auto data = k.argument<u64>("data");
+    const auto factor = k.argument<f32>("factor");
+    const auto i = k.reg<u32>();
+    const auto address = k.reg<u64>();
+    const auto x = k.reg<f32>();
+    const auto p = k.reg<pred>();
+    k.emit<"mov.u32">(i, special<"%tid.x">);
+    k.emit<"cvta.to.global.u64">(address, data);
+    k.emit<"mad.wide.u32">(address, i, 4, address);
+    k.emit<"ld.global.nc.f32">(x, at(address));
+    k.emit<"setp.gt.f32">(p, x, 0.5f);
+    k.if_(!p).emit<"fma.rn.ftz.f32">(x, x, factor, -1.0f);
+    k.emit<"st.global.f32">(at(address, 16), x);
+    k.emit<"ret">();
+    EXPECT_EQ(k.instruction_count(), 10u);
+    EXPECT_EQ(ptx_of(module), R"(.version 9.0
+.target sm_80
+.address_size 64
+.visible .entry scale(.param .u64 data, .param .f32 factor)
+{
+	.reg .pred %p<2>;
+	.reg .u32 %u<2>;
+	.reg .u64 %ud<3>;
+	.reg .f32 %f<3>;
+	ld.param.u64 %ud1, [data];
+	ld.param.f32 %f1, [factor];
+	mov.u32 %u1, %tid.x;
+	cvta.to.global.u64 %ud2, %ud1;
+	mad.wide.u32 %ud2, %u1, 4, %ud2;
+	ld.global.nc.f32 %f2, [%ud2];
+	setp.gt.f32 %p1, %f2, 0f3F000000;
+	@!%p1 fma.rn.ftz.f32 %f2, %f2, %f1, 0fBF800000;
+	st.global.f32 [%ud2+16], %f2;
+	ret;
+}
+)");
+}
+
+TEST(Dsl, OperandsOfEveryKind) {
+    Module module({.target = "sm_90a"});
+    auto& k = module.entry("kinds");
+    const auto map = k.tensor_map("map");
+    const auto smem = k.shared("smem", {.type = b8, .count = 1024, .align = 128});
+    const auto bar = k.shared("bar", {.type = b64});
+    const auto a = k.regs<b32, 4>();
+    const auto address = k.reg<b32>();
+    const auto x = k.reg<s32>(), y = k.reg<s32>();
+    const auto p = k.reg<pred>(), q = k.reg<pred>();
+    const auto wide = k.reg<b64>();
+    k.emit<"mov.u32">(address, smem);
+    k.emit<"mov.b64">(wide, map);
+    k.emit<"ldmatrix.sync.aligned.m8n8.x4.shared.b16">(a, at(address));
+    k.emit<"setp.lt.s32">(pair(p, q), x, -3);
+    k.emit<"mov.b64">(wide, vec(a[0], a[1]));
+    k.emit<"mov.b64">(vec(a[2], sink), wide);
+    k.emit<"cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes">(
+        at(address), at(wide, vec(x, y)), at(bar));
+    k.emit<"shfl.sync.bfly.b32">(pair(a[0], p), a[1], 16, 31, -1);
+    k.emit<"mbarrier.init.shared.b64">(at(bar), 1);
+    k.emit<"ret">();
+    const std::string ptx = ptx_of(module);
+    EXPECT_THAT(ptx, HasSubstr("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r1, %r2, %r3, %r4}, [%r5];\n"));
+    EXPECT_THAT(ptx, HasSubstr("setp.lt.s32 %p1|%p2, %s1, -3;\n"));
+    EXPECT_THAT(ptx, HasSubstr("mov.b64 {%r3, _}, %rd1;\n"));
+    EXPECT_THAT(ptx, HasSubstr("[%r5], [%rd1, {%s1, %s2}], [bar];\n"));
+}
+
+TEST(Dsl, StructureSaysWhatItPrints) {
+    Module module({.target = "sm_80"});
+    auto& k = module.entry("structure");
+    const auto i = k.reg<s32>(), n = k.argument<s32>("n");
+    const auto p = k.reg<pred>();
+    k.emit<"mov.s32">(i, 0);
+    k.loop([&](Label end) {
+        k.emit<"setp.ge.s32">(p, i, n);
+        k.if_(p).emit<"bra">(end);
+        k.if_(
+            p, [&] { k.emit<"add.s32">(i, i, 2); }, [&] { k.emit<"add.s32">(i, i, 1); });
+    });
+    k.unroll(2, [&](unsigned step) { k.emit<"add.s32">(i, i, int(step)); });
+    k.comment("done");
+    k.loop_while([&] {
+        k.emit<"setp.lt.s32">(p, i, 5);
+        return p;
+    });
+    k.emit<"ret">();
+    auto ptx = module.ptx();
+    ASSERT_TRUE(ptx) << describe(ptx.error());
+    EXPECT_EQ(body_of(*ptx), R"(.reg .pred %p<2>;
+.reg .s32 %s<3>;
+ld.param.s32 %s2, [n];
+mov.s32 %s1, 0;
+L1:
+setp.ge.s32 %p1, %s1, %s2;
+@%p1 bra L2;
+@!%p1 bra L3;
+add.s32 %s1, %s1, 2;
+bra.uni L4;
+L3:
+add.s32 %s1, %s1, 1;
+L4:
+bra.uni L1;
+L2:
+add.s32 %s1, %s1, 0;
+add.s32 %s1, %s1, 1;
+// done
+L5:
+setp.lt.s32 %p1, %s1, 5;
+@%p1 bra L5;
+ret;
+)");
+}
+
+TEST(Dsl, AnOperatorIsOneInstruction) {
+    Module module({.target = "sm_80"});
+    auto& k = module.entry("operators");
+    const auto row = value(k, k.argument<u32>("row")), stride = value(k, k.argument<u32>("stride"));
+    const auto x = value(k, k.argument<f32>("x"));
+    const Reg<u32> index = row * stride + 4;
+    const auto low = row >> 5 & 31;
+    const Reg<u32> bits = low | stride << row;
+    const Reg<f32> y = -x * 2.0f - x;
+    k.if_(value(k, index) < bits).emit<"ret">();
+    k.if_(x != y).emit<"exit">();
+    k.emit<"ret">();
+    const auto ptx = module.ptx();
+    ASSERT_TRUE(ptx) << describe(ptx.error());
+    const std::string body = body_of(*ptx);
+    EXPECT_EQ(body.substr(body.find("mul.lo")), R"(mul.lo.u32 %u3, %u1, %u2;
+add.u32 %u4, %u3, 4;
+shr.u32 %u5, %u1, 5;
+and.b32 %u6, %u5, 31;
+shl.b32 %u7, %u2, %u1;
+or.b32 %u8, %u6, %u7;
+neg.f32 %f2, %f1;
+mul.f32 %f3, %f2, 0f40000000;
+sub.f32 %f4, %f3, %f1;
+setp.lt.u32 %p1, %u4, %u8;
+@%p1 ret;
+setp.ne.f32 %p2, %f1, %f4;
+@%p2 exit;
+ret;
+)");
+}
+
+TEST(Dsl, FunctionsCallOneAnother) {
+    Module module({.target = "sm_80"});
+    auto& k = module.entry("calls");
+    auto& square = module.function("square");
+    const auto result = square.result<f32>("result");
+    const auto x = square.argument<f32>("x");
+    square.emit<"mul.f32">(x, x, x);
+    square.emit<"st.param.f32">(at(result), x);
+    square.emit<"ret">();
+    const auto out = k.argument<u64>("out");
+    const auto y = k.reg<f32>();
+    k.emit<"mov.f32">(y, 3.0f);
+    k.emit<"call.uni">(list(y), square.name(), list(y));
+    k.emit<"st.global.f32">(at(out), y);
+    k.emit<"ret">();
+    const auto device = Device::open("emulator");
+    const auto skeleton = Skeleton::from_ptx(ptx_of(module));
+    ASSERT_TRUE(skeleton) << describe(skeleton.error());
+    const auto kernel = skeleton->graft({}, *device);
+    ASSERT_TRUE(kernel) << describe(kernel.error());
+    auto buffer = device->allocate(sizeof(float));
+    ASSERT_TRUE(kernel->launch({}, *buffer));
+    EXPECT_EQ(buffer->download<float>()->at(0), 9.0f);
+}
+
+TEST(Dsl, AKernelIsASkeleton) {
+    Module module({.target = "sm_80"});
+    auto& k = module.entry("fused");
+    const auto out = k.argument<u64>("out");
+    const auto acc = k.reg<f32>();
+    const auto bias = k.regs<f32, 2>();
+    const auto odd = k.reg<pred>();
+    k.emit<"mov.f32">(acc, 1.0f);
+    k.emit<"mov.f32">(bias[0], 2.0f);
+    k.emit<"mov.f32">(bias[1], 4.0f);
+    k.emit<"setp.ne.u32">(odd, 1, 0);
+    k.site("epilogue", {mod("acc", acc), in("bias", bias), in("odd", odd)},
+           {.allowed = Effect::warp | Effect::load, .heat = Heat::cold},
+           [&] { k.raw("add.f32 _acc, _acc, _bias0;"); });
+    k.emit<"st.global.f32">(at(out), acc);
+    k.emit<"ret">();
+    const auto skeleton = Skeleton::from_ptx(*module.ptx());
+    ASSERT_TRUE(skeleton) << describe(skeleton.error());
+    const Site& site = *skeleton->site("epilogue");
+    EXPECT_EQ(site.signature.text(), "mod f32 acc, in f32 bias[2], in pred odd");
+    EXPECT_EQ(site.policy.allowed, Effect::warp | Effect::load);
+    EXPECT_EQ(site.policy.heat, Heat::cold);
+    const auto device = Device::open("emulator");
+    const auto run = [&](std::vector<Graft> grafts) {
+        const auto kernel = skeleton->graft(grafts, *device);
+        if (!kernel) throw std::runtime_error(describe(kernel.error()));
+        auto buffer = device->allocate(sizeof(float));
+        EXPECT_TRUE(kernel->launch({}, *buffer));
+        return buffer->download<float>()->at(0);
+    };
+    EXPECT_EQ(run({}), 3.0f);
+    const auto emitted = stub(site, [](StubBuilder<>& b) {
+        const auto value = b.operand<f32>("acc");
+        const auto by = b.fragment<f32, 2>("bias");
+        b.emit<"fma.rn.f32">(value, value, by[0], by[1]);
+        b.if_(b.operand<pred>("odd")).template emit<"neg.f32">(value, value);
+    });
+    ASSERT_TRUE(emitted) << describe(emitted.error());
+    EXPECT_EQ(run({{"epilogue", *emitted}}), -6.0f);
+    // The same by a stack program.
+    const auto program = stack::compile("acc bias[0] bias[1] fma.rn.f32 neg.f32 -> acc", site);
+    ASSERT_TRUE(program) << describe(program.error());
+    EXPECT_EQ(run({{"epilogue", *program}}), -6.0f);
+}
+
+TEST(Dsl, StubsOfOperandsWhoseTypeTheSiteHas) {
+    const auto signature = Signature::parse("mod f32 acc, in f32 bias, in f64 wide");
+    const auto good =
+        stub(*signature, [](StubBuilder<>& b) { b.emit<"add.f32">(b["acc"], b["acc"], b["bias"]); });
+    ASSERT_TRUE(good) << describe(good.error());
+    EXPECT_EQ(good->ptx(), "\tadd.f32 _acc, _acc, _bias;\n");
+    const auto wrong =
+        stub(*signature, [](StubBuilder<>& b) { b.emit<"add.f32">(b["acc"], b["acc"], b["wide"]); });
+    ASSERT_FALSE(wrong);
+    EXPECT_EQ(wrong.error().code, Errc::operand_type_wrong);
+    EXPECT_THAT(
+        message(wrong.error()),
+        HasSubstr("add.f32: operand 3: a register of .f64 where a register of .f32 or a constant of .f32"));
+    const auto unknown = stub(*signature, [](StubBuilder<>& b) { (void)b.operand<f32>("other"); });
+    EXPECT_EQ(unknown.error().code, Errc::stub_register_unknown);
+    const auto other_type = stub(*signature, [](StubBuilder<>& b) { (void)b.operand<f64>("acc"); });
+    EXPECT_THAT(message(other_type.error()), HasSubstr("acc is of f32 at the site, not f64"));
+    const auto effect = stub(*signature, [](StubBuilder<>& b) { b.emit<"bar.sync">(0); });
+    EXPECT_EQ(effect.error().code, Errc::stub_effect_forbidden);
+}
+
+TEST(Dsl, TheSameCheckWhenItRuns) {
+    Module module({.target = "sm_80"});
+    auto& k = module.entry("k");
+    const auto d = k.reg<f32>();
+    const auto wide = k.reg<f64>();
+    EXPECT_TRUE(k.emit("fma.rn.f32", d, d, 1.0f, d));
+    const auto wrong = k.emit("add.sat.f64", wide, wide, wide);
+    ASSERT_FALSE(wrong);
+    EXPECT_EQ(wrong.error().code, Errc::modifier_not_allowed);
+    EXPECT_THAT(message(wrong.error()), HasSubstr(".sat is not allowed in this form of add"));
+    EXPECT_EQ(k.emit("add.f32.rn", d, d, d).error().code, Errc::modifier_out_of_order);
+    EXPECT_EQ(k.emit("fma.rn.f32", d, d, d).error().code, Errc::operand_count_wrong);
+    EXPECT_EQ(k.emit("wgmma.fence.sync.aligned").error().code, Errc::target_not_able);
+    EXPECT_EQ(k.instruction_count(), 1u);
+    // The first error is the module's.
+    EXPECT_EQ(module.ptx().error().code, Errc::modifier_not_allowed);
+}
+
+TEST(Dsl, ConstantsAreLookedAtWhenTheyAreKnown) {
+    const auto error_of = [](auto emit) {
+        Module module({.target = "sm_80"});
+        auto& k = module.entry("k");
+        emit(k);
+        k.template emit<"ret">();
+        const auto ptx = module.ptx();
+        return ptx ? Errc::ok : ptx.error().code;
+    };
+    const int mask = 99;
+    EXPECT_EQ(error_of([&](auto& k) {
+                  const auto r = k.template reg<b32>();
+                  k.template emit<"lop3.b32">(r, r, r, r, mask);
+              }),
+              Errc::ok);
+    EXPECT_EQ(error_of([&](auto& k) {
+                  const auto r = k.template reg<u32>();
+                  const int beyond = 256;
+                  k.template emit<"bfe.u32">(r, r, 0, beyond);
+              }),
+              Errc::immediate_out_of_range);
+    EXPECT_EQ(error_of([&](auto& k) {
+                  const auto r = k.template reg<u16>();
+                  k.template emit<"add.u16">(r, r, 65536);
+              }),
+              Errc::immediate_out_of_range);
+}
+
+TEST(Dsl, TargetsAreLookedAt) {
+    Module module({.target = "sm_80"});
+    auto& k = module.entry("k");
+    k.emit<"wgmma.fence.sync.aligned">();
+    EXPECT_EQ(module.ptx().error().code, Errc::target_not_able);
+    Module newer({.target = "sm_90a", .version = "8.0"});
+    auto& sure = newer.entry<sm_90a>("k");
+    sure.emit<"wgmma.fence.sync.aligned">();
+    sure.emit<"ret">();
+    EXPECT_TRUE(newer.ptx());
+    Module older({.target = "sm_80"});
+    (void)older.entry<sm_90a>("k");
+    EXPECT_EQ(older.ptx().error().code, Errc::target_differs);
+    Module none({.target = "sm_91"});
+    EXPECT_EQ(none.ptx().error().code, Errc::target_unknown);
+}
+
+TEST(Dsl, LinesAreThoseOfTheCallers) {
+    Module module({.target = "sm_80", .line_info = true});
+    auto& k = module.entry("k");
+    const auto r = k.reg<u32>();
+    const unsigned line = __LINE__ + 1;
+    k.emit<"mov.u32">(r, 1);
+    k.emit<"ret">();
+    const auto ptx = module.ptx();
+    ASSERT_TRUE(ptx) << describe(ptx.error());
+    EXPECT_THAT(*ptx, HasSubstr("\t.loc 1 " + std::to_string(line) + " 1\n\tmov.u32 %u1, 1;\n"));
+    EXPECT_THAT(*ptx, HasSubstr("dsl_test.cpp\"\n"));
+}
+
+}  // namespace
+}  // namespace ptxgraft
