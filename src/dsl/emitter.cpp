@@ -77,7 +77,9 @@ void Emitter::declare_registers(std::string& out) const {
 }
 
 Label Emitter::label(std::string_view stem) {
-    return {own(std::string(stem).append(std::to_string(++names_->labels)))};
+    const std::string number = std::to_string(++names_->labels);
+    // An underscore keeps those of stem "L1" apart from L12.
+    return {own(std::string(stem.empty() ? "L" : stem).append(stem.empty() ? "" : "_").append(number))};
 }
 
 void Emitter::place(Label label) { body_.append(label.name).append(":\n"); }

@@ -109,8 +109,8 @@ class PTXGRAFT_API Emitter {
         for (Reg<T>& one : all) one = reg<T>();
         return all;
     }
-    /// A new label, `L1` or `<stem>1`; place() says where it stands.
-    [[nodiscard]] Label label(std::string_view stem = "L");
+    /// A new label, `L1` or `<stem>_1`; place() says where it stands.
+    [[nodiscard]] Label label(std::string_view stem = {});
     void place(Label label);
 
     /// Emits an instruction that is known when the program runs, by the same check with the same words.

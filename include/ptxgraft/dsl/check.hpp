@@ -82,6 +82,22 @@ template <class Visit> constexpr bool any_opcode(const Words& words, std::string
     return false;
 }
 
+// Whether a row can have the words at all: quicker to see than how it takes them, which matters to compilers.
+constexpr bool may_have(const isa::Row& row, std::span<const isa::WordId> words) {
+    if (words.size() > row.slots.size()) return false;
+    std::size_t needed = 0;
+    for (const isa::Slot& slot : row.slots) needed += !slot.is_optional;
+    if (needed > words.size()) return false;
+    // The last is the type, by which most rows differ.
+    for (std::size_t i = words.size(); i-- > 0;) {
+        bool is_there = false;
+        for (const isa::Slot& slot : row.slots)
+            for (const isa::WordId member : slot.members) is_there |= member == words[i];
+        if (!is_there) return false;
+    }
+    return true;
+}
+
 enum class Fault : std::uint8_t {
     none,
     count,
@@ -531,8 +547,10 @@ constexpr isa::Match find_form(std::string_view name, std::span<const Shape> ope
     checking::any_opcode(words, name, [&](const isa::Opcode& opcode, std::span<const std::string_view> rest) {
         std::array<isa::WordId, 32> ids = {};
         for (std::size_t i = 0; i < rest.size(); ++i) ids[i] = isa::find_word(rest[i]);
+        const std::span<const isa::WordId> chosen = std::span(ids).first(rest.size());
         for (const isa::Row& row : opcode.rows) {
-            const isa::Attempt a = isa::attempt(row, std::span(ids).first(rest.size()), isa::Aim::fit);
+            if (!checking::may_have(row, chosen)) continue;
+            const isa::Attempt a = isa::attempt(row, chosen, isa::Aim::fit);
             if (!a.fits() || !a.match.in_order || !checking::Checker(a.match).run(operands)) continue;
             if (!is_available(a.match, target)) continue;
             found = a.match;

@@ -172,7 +172,7 @@ struct ModuleOptions {
     std::string target = "sm_90a";
     std::string version = {};             ///< "8.6"; empty: 9.0, or the first that has the target
     bool line_info = false;               ///< `.loc` of the C++ lines that emit instructions
-    std::string file = __builtin_FILE();  ///< where those lines are
+    std::string file = __builtin_FILE();  ///< by default where the options are made
 };
 
 /// A module that is put together from functions and variables. Neither copied nor moved.

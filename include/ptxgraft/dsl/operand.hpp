@@ -40,7 +40,8 @@ inline constexpr Type pred = Type::pred, b8 = Type::b8, b16 = Type::b16, b32 = T
                       b128 = Type::b128, u8 = Type::u8, u16 = Type::u16, u32 = Type::u32, u64 = Type::u64,
                       s8 = Type::s8, s16 = Type::s16, s32 = Type::s32, s64 = Type::s64, f16 = Type::f16,
                       f16x2 = Type::f16x2, bf16 = Type::bf16, bf16x2 = Type::bf16x2, f32 = Type::f32,
-                      f64 = Type::f64, tf32 = Type::tf32;
+                      f64 = Type::f64, tf32 = Type::tf32, f32x2 = Type::f32x2, u16x2 = Type::u16x2,
+                      s16x2 = Type::s16x2;
 
 /// A text as a template argument, and the line of the C++ source where it stands.
 template <std::size_t Size> struct Literal {
