@@ -111,12 +111,16 @@ template <Target On> struct BlockPlace {
     template <Fold F> void gather(Builder<On>& b, const Reg<f32>& x, std::uint32_t warps) const {
         const std::uint32_t lanes = std::bit_ceil(warps);
         const auto slot = b.template reg<u32>(), other = b.template reg<u32>();
-        const auto p = b.template reg<pred>();
         b.template emit<"and.b32">(slot, thread, lanes - 1);
         b.template emit<"mad.lo.u32">(other, slot, 4, base_);
-        b.template emit<"setp.lt.u32">(p, slot, warps);
-        b.template emit<"mov.f32">(x, neutral_of<F>);
-        b.if_(p).template emit<"ld.shared.f32">(x, at(other));
+        if (lanes == warps) {
+            b.template emit<"ld.shared.f32">(x, at(other));
+        } else {
+            const auto p = b.template reg<pred>();
+            b.template emit<"setp.lt.u32">(p, slot, warps);
+            b.template emit<"mov.f32">(x, neutral_of<F>);
+            b.if_(p).template emit<"ld.shared.f32">(x, at(other));
+        }
         warp_reduce<F>(b, x, lanes);
     }
 
