@@ -1,11 +1,11 @@
 #pragma once
 /// @file layer_norm.hpp
-/// LayerNorm of a residual stream: sum = in + residual; out = (sum - mean) / sqrt(variance + epsilon) * weight +
-/// bias, row by row. The variance is that of the differences, not of squares from which the mean's is taken
-/// away, which would leave nothing where the mean is large.
+/// LayerNorm of a residual stream: sum = in + residual, and of each row
+/// out = (sum - mean) / sqrt(variance + epsilon) * weight + bias. The variance is the mean of squared
+/// differences from the mean: mean(sum²) - mean² would have no digits left where the mean is large.
 ///
-/// Launch: a block per row, of options.threads. `sum` may be `residual` or `in`, for the next layer, and so may
-/// `out`, if it is not `sum`. What is normalised is not rounded to T before.
+/// Launch: a block per row, of options.threads. `sum` may be `residual` or `in`, for the next layer, and so
+/// may `out`, if it is not `sum`. What is normalised is not rounded to T before.
 
 #include "row.hpp"
 

@@ -1,8 +1,8 @@
 #pragma once
 /// @file row.hpp
 /// A row for a block: which elements its threads have, and passes over them. The first `held` chunks of each
-/// thread are loaded once and stay in its registers for all passes; what a row has beyond them, threads * held
-/// chunks on, is loaded anew in each pass, so that rows may be of any length.
+/// thread are loaded once and stay in its registers for all passes; what a row has beyond those
+/// threads * held chunks is loaded anew in each pass, so that rows may be of any length.
 
 #include "elements.hpp"
 

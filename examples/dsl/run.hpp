@@ -63,7 +63,7 @@ template <Type T> double from_bits(typename Stored<T>::Word word) {
 }
 
 template <class V> V must(ptxgraft::Expected<V> result, const std::string& ptx = {}) {
-    if (!result) throw std::runtime_error(ptxgraft::describe(result.error(), ptx));
+    if (!result) throw std::runtime_error(describe(result.error(), ptx));
     if constexpr (!std::is_void_v<V>) return std::move(*result);
 }
 

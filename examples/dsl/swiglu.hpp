@@ -2,8 +2,8 @@
 /// @file swiglu.hpp
 /// SwiGLU: out = gate * sigmoid(gate) * up, element by element.
 ///
-/// Launch: a block per row, of options.threads. Rows of `gate` and of `up` are `pitch` elements apart: 2 * columns,
-/// and up = gate + columns, where one matrix product made both.
+/// Launch: a block per row, of options.threads. Rows of `gate` and of `up` are `pitch` elements apart:
+/// 2 * columns, and up = gate + columns, where one matrix product made both. `out` is another array.
 
 #include <numbers>
 
