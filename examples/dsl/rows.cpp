@@ -43,10 +43,7 @@ template <Type T> int print_ptx(std::string_view name) {
     return 1;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-    const std::vector<std::string_view> words(argv + 1, argv + argc);
+int run(const std::vector<std::string_view>& words) {
     if (words.size() == 3 && words[0] == "ptx")
         return words[2] == "bf16"  ? print_ptx<bf16>(words[1])
                : words[2] == "f16" ? print_ptx<f16>(words[1])
@@ -55,4 +52,15 @@ int main(int argc, char** argv) {
     const bool is_right[] = {run_all<f32>(device, "f32"), run_all<bf16>(device, "bf16"),
                              run_all<f16>(device, "f16")};
     return is_right[0] && is_right[1] && is_right[2] ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        return run({argv + 1, argv + argc});
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "%s\n", error.what());
+        return 1;
+    }
 }

@@ -15,7 +15,6 @@ namespace {
 
 using namespace dsl;
 using testing::Each;
-using testing::ElementsAre;
 using Floats = std::vector<float>;
 
 // Integers, whose sums .f32 has exactly in any order.

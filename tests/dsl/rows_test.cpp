@@ -16,7 +16,6 @@ namespace rows {
 namespace {
 
 using ptxgraft::Device;
-using ptxgraft::DeviceOptions;
 using ptxgraft::EmulatorCheck;
 using ptxgraft::EmulatorChecks;
 
