@@ -7,9 +7,9 @@
 /// block_reduce<Fold::sum>(k, sum, scratch, 256);   // every thread's `sum` is now that of the block
 /// @endcode
 ///
-/// Every lane of a warp that there is has to come: no divergent branch leads here. Operands are registers that
-/// are read and written; what else is needed is new. The order of additions is the same in every run, and every
-/// thread gets the same bits of a reduction.
+/// Every lane of a warp that there is has to come: no divergent branch leads here. Operands are registers
+/// that are read and written; what else is needed is new. The order of additions is the same in every run,
+/// and every thread gets the same bits of a reduction.
 
 #include <bit>
 #include <concepts>
@@ -131,8 +131,8 @@ template <Target On> struct BlockPlace {
 }  // namespace emitting
 
 /// Every thread of a block of `threads` in x, 1 to 1024, gets the result of them all. `scratch` has an .f32
-/// for each warp; before the block uses it again, for a second reduction or this one in a loop, there has to be
-/// a barrier. Of a block of one warp it is the reduction of the warp alone, else:
+/// for each warp; before the block uses it again, for a second reduction or this one in a loop, there has to
+/// be a barrier. Of a block of one warp it is the reduction of the warp alone, else:
 ///
 /// | whole warps | with a partial one |
 /// |---|---|
