@@ -156,10 +156,15 @@ template <Target On = any_target> class Function : public Builder<On> {
     template <class Body>
     void site(std::string_view name, std::initializer_list<SiteArgument> arguments, const Policy& policy,
               Body&& body) {
-        const std::span<const SiteArgument> all(arguments.begin(), arguments.size());
-        this->body_.append(emitting::site_before(name, all, policy));
+        site(name, std::span(arguments.begin(), arguments.size()), policy, std::forward<Body>(body));
+    }
+    /// The same of operands whose number is known when the program runs.
+    template <class Body>
+    void site(std::string_view name, std::span<const SiteArgument> arguments, const Policy& policy,
+              Body&& body) {
+        this->body_.append(emitting::site_before(name, arguments, policy));
         body();
-        this->body_.append(emitting::site_after(all));
+        this->body_.append(emitting::site_after(arguments));
     }
 
   private:
