@@ -98,7 +98,8 @@ void Emitter::pragma(std::string_view text) { raw(fmt::format(".pragma \"{}\";",
 void Emitter::begin(std::string_view name) {
     ++instructions_;
     body_.push_back('\t');
-    body_.append(guard_).append(name);
+    if (!guard_.empty()) body_.append(is_guard_negated_ ? "@!" : "@").append(guard_).append(" ");
+    body_.append(name);
 }
 
 void Emitter::line(std::uint32_t number) {

@@ -60,14 +60,31 @@ template <Literal Name, Target On, class... Operands> struct Form {
     static constexpr bool is_right = match.row != nullptr;
     // What every target has on which the library runs kernels needs no look at the module's.
     static constexpr bool is_everywhere = is_right && is_available(match, {{75, 0}, 63});
-    // Some constant or type is known when the program runs, and may be wrong then.
-    static constexpr bool is_open = [] {
+    // Some type is known when the program runs, and may be wrong then.
+    static constexpr bool has_open_types = [] {
         for (const Shape& shape : shapes)
-            if ((shape.kind == ShapeKind::integer && !shape.has_value) ||
-                (shape.kind == ShapeKind::reg && shape.type == Type::none))
-                return true;
+            if (shape.kind == ShapeKind::reg && shape.type == Type::none) return true;
         return false;
     }();
+    // What constants must lie within whose values are known then.
+    static constexpr auto limits = [] {
+        std::array<checking::Limit, sizeof...(Operands)> all = {};
+        for (std::size_t i = 0; is_right && i < shapes.size(); ++i)
+            if (shapes[i].kind == ShapeKind::integer && !shapes[i].has_value)
+                all[i] = checking::limit_of(match, i, shapes.size());
+        return all;
+    }();
+    [[nodiscard]] static bool takes(const Operands&... operands) {
+        [[maybe_unused]] std::size_t i = 0;
+        [[maybe_unused]] const auto one = [&i](const auto& operand) {
+            const checking::Limit& limit = limits[i++];
+            if constexpr (std::integral<std::remove_cvref_t<decltype(operand)>>)
+                return limit.holds(operand);
+            else
+                return true;
+        };
+        return (one(operands) && ...);
+    }
 };
 
 template <class F, Literal Name, Target On> consteval auto message_of() {
@@ -173,7 +190,7 @@ class PTXGRAFT_API Emitter {
             static_assert(emitting::Wrong<message>::is_right);
         } else {
             if constexpr (On.architecture.sm == 0 && !F::is_everywhere) require(Name.view(), F::match);
-            if constexpr (F::is_open) {
+            if (F::has_open_types || !F::takes(operands...)) {
                 const std::array<Shape, sizeof...(Operands)> shapes = {shape_now(operands)...};
                 if (!fits(F::match, shapes) && !check(Name.view(), shapes)) return;
             }
@@ -197,7 +214,8 @@ class PTXGRAFT_API Emitter {
 
     Target target_;
     std::string body_;
-    std::string guard_;  ///< of the next instruction: "@%p1 "
+    std::string_view guard_;  ///< the predicate of the next instruction's guard; empty for none
+    bool is_guard_negated_ = false;
     bool has_lines_ = false;
     std::uint32_t file_ = 0, last_line_ = 0;
 
@@ -213,14 +231,27 @@ template <Target On> class Builder;
 /// A builder whose next instruction is under a guard.
 template <Target On> class GuardedOn {
   public:
-    GuardedOn(Builder<On>& builder, std::string_view guard) : builder_(builder), guard_(guard) {}
+    GuardedOn(Builder<On>& builder, Pred guard) : builder_(builder), guard_(guard.name) {}
+    GuardedOn(Builder<On>& builder, NotPred guard)
+        : builder_(builder), guard_(guard.name), is_negated_(true) {}
     template <Literal Name, Operand... Operands> void emit(const Operands&... operands) const;
     template <Operand... Operands>
     Expected<void> emit(std::string_view name, const Operands&... operands) const;
 
   private:
+    // While it emits, the builder has the guard.
+    template <class Emit> auto under_guard(const Emit& emit) const {
+        builder_.guard_ = guard_;
+        builder_.is_guard_negated_ = is_negated_;
+        struct End {
+            Builder<On>& builder;
+            ~End() { builder.guard_ = {}; }
+        } end{builder_};
+        return emit();
+    }
     Builder<On>& builder_;
     std::string_view guard_;
+    bool is_negated_ = false;
 };
 
 /// Emits the instructions of one target, or, for `any_target`, of the module's own.
@@ -233,12 +264,8 @@ template <Target On = any_target> class Builder : public Emitter {
     using Emitter::emit;
 
     /// `@%p1` before the next instruction: `b.if_(p).emit<"add.s32">(d, a, 1)`.
-    [[nodiscard]] GuardedOn<On> if_(Pred p) {
-        return {*this, own(std::string("@").append(p.name).append(" "))};
-    }
-    [[nodiscard]] GuardedOn<On> if_(NotPred p) {
-        return {*this, own(std::string("@!").append(p.name).append(" "))};
-    }
+    [[nodiscard]] GuardedOn<On> if_(Pred p) { return {*this, p}; }
+    [[nodiscard]] GuardedOn<On> if_(NotPred p) { return {*this, p}; }
 
     /// `@!%p1 bra L1;`, the body, `L1:`.
     template <class P, class Then>
@@ -285,17 +312,12 @@ template <Target On = any_target> class Builder : public Emitter {
 template <Target On>
 template <Literal Name, Operand... Operands>
 void GuardedOn<On>::emit(const Operands&... operands) const {
-    builder_.guard_ = guard_;
-    builder_.template emit<Name>(operands...);
-    builder_.guard_.clear();
+    under_guard([&] { builder_.template emit<Name>(operands...); });
 }
 template <Target On>
 template <Operand... Operands>
 Expected<void> GuardedOn<On>::emit(std::string_view name, const Operands&... operands) const {
-    builder_.guard_ = guard_;
-    auto done = builder_.emit(name, operands...);
-    builder_.guard_.clear();
-    return done;
+    return under_guard([&] { return builder_.emit(name, operands...); });
 }
 
 }  // namespace ptxgraft::dsl

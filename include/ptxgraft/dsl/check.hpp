@@ -5,9 +5,11 @@
 /// says is taken, modifiers in its order; a few things that ptxas takes beyond it are not.
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <span>
 #include <string_view>
+#include <type_traits>
 
 #include "ptxgraft/architectures.hpp"
 #include "ptxgraft/dsl/shape.hpp"
@@ -354,6 +356,32 @@ class Checker {
     std::array<Space, 4> spaces_ = {};
     std::size_t space_count_ = 0, address_ = 0;
 };
+
+// What an integer constant must lie within.
+struct Limit {
+    std::int64_t low = INT64_MIN, high = INT64_MAX;
+    const isa::Range* range = nullptr;
+
+    template <std::integral T> [[nodiscard]] constexpr bool holds(T value) const {
+        if (std::is_unsigned_v<T> && static_cast<std::uint64_t>(value) > INT64_MAX)
+            return low == INT64_MIN && high == INT64_MAX && range == nullptr;
+        const auto number = static_cast<std::int64_t>(value);
+        return number >= low && number <= high && (range == nullptr || isa::is_in(*range, number));
+    }
+};
+// Of an operand of an instruction whose other operands are right.
+constexpr Limit limit_of(const Match& match, std::size_t operand, std::size_t operand_count) {
+    const isa::ActiveRules rules(match, match.row->operands, operand_count);
+    const OperandRule& rule = rules[operand];
+    const bool is_value = rule.kind == RuleKind::value || rule.kind == RuleKind::vector;
+    Limit limit{.range = rule.range};
+    const Type type = is_value ? match.type(rule.type) : Type::none;
+    if (type == Type::none || isa::info(type).bits >= 64) return limit;
+    if (type == Type::pred) return {.low = 0, .high = 1, .range = rule.range};
+    limit.high = (std::int64_t{1} << isa::info(type).bits) - 1;
+    limit.low = -(limit.high + 1) / 2;
+    return limit;
+}
 
 // ---- words for what is wrong
 
