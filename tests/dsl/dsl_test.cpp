@@ -183,6 +183,23 @@ ret;
 )");
 }
 
+template <dsl::Type T> void emit_twice(auto& b, const Reg<T>& x) {
+    emit<typed<"add", T>()>(b, x, x, x);
+    const auto p = b.template reg<pred>();
+    emit<typed<"setp.gt", T>()>(b, p, x, x);
+    emit<typed<"neg", T>()>(b.if_(p), x, x);
+}
+
+TEST(Dsl, TemplatesEmitToo) {
+    Module module({.target = "sm_80"});
+    auto& k = module.entry("k");
+    emit_twice(k, k.reg<f32>());
+    emit_twice(k, k.reg<s32>());
+    k.emit<"ret">();
+    EXPECT_THAT(ptx_of(module),
+                HasSubstr("\tadd.s32 %s1, %s1, %s1;\n\tsetp.gt.s32 %p2, %s1, %s1;\n\t@%p2 neg.s32"));
+}
+
 TEST(Dsl, FunctionsCallOneAnother) {
     Module module({.target = "sm_80"});
     auto& k = module.entry("calls");

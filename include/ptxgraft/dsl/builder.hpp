@@ -320,4 +320,14 @@ Expected<void> GuardedOn<On>::emit(std::string_view name, const Operands&... ope
     return under_guard([&] { return builder_.emit(name, operands...); });
 }
 
+/// The same for what is a template over builders, where `b.emit<…>` would have to be `b.template emit<…>`.
+template <Literal Name, Target On, Operand... Operands>
+void emit(Builder<On>& b, const Operands&... operands) {
+    b.template emit<Name>(operands...);
+}
+template <Literal Name, Target On, Operand... Operands>
+void emit(const GuardedOn<On>& b, const Operands&... operands) {
+    b.template emit<Name>(operands...);
+}
+
 }  // namespace ptxgraft::dsl
