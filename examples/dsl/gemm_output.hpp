@@ -1,0 +1,56 @@
+#pragma once
+/// @file gemm_output.hpp
+/// How both GEMMs end: what a thread has of a row of C goes through the site and, where C has such elements,
+/// to global memory.
+
+#include <span>
+
+#include "ptxgraft/dsl.hpp"
+
+namespace gemm {
+
+using namespace ptxgraft::dsl;
+
+/// C: row-major .f32, m rows of n columns, rows `ld` elements apart, an even number.
+struct Output {
+    Reg<u64> address;
+    Reg<u32> m, n, ld;
+};
+
+/// Columns of a row whose accumulators a thread has: `col` and `col` + 1, and the same 8 columns on, and on.
+struct OutputRow {
+    Reg<u32> row, col;
+    std::span<const Regs<f32, 2>> pairs;
+};
+
+/// The site that every element goes through, on its way from the accumulators. It is asked about elements
+/// beyond the last row and column too, whose results are dropped.
+template <Target On> void epilogue_site(Function<On>& k, Reg<f32> acc, Reg<u32> row, Reg<u32> col) {
+    k.site("epilogue", {mod("acc", acc), in("row", row), in("col", col)}, {.heat = ptxgraft::Heat::cold},
+           [] {});
+}
+
+template <Target On> void store_row(Function<On>& k, const Output& c, const OutputRow& of) {
+    const auto is_row = k.template reg<pred>(), has_both = k.template reg<pred>(),
+               has_one = k.template reg<pred>();
+    const auto first = k.template reg<u32>(), second = k.template reg<u32>();
+    const auto at_row = k.template reg<u64>(), column = k.template reg<u64>();
+    k.template emit<"setp.lt.u32">(is_row, of.row, c.m);
+    k.template emit<"mul.wide.u32">(at_row, of.row, c.ld);
+    k.template emit<"cvt.u64.u32">(column, of.col);
+    k.template emit<"add.u64">(at_row, at_row, column);
+    k.template emit<"shl.b64">(at_row, at_row, 2);
+    k.template emit<"add.u64">(at_row, at_row, c.address);
+    for (std::uint32_t i = 0; i < of.pairs.size(); ++i) {
+        k.template emit<"add.u32">(first, of.col, 8 * i);
+        k.template emit<"add.u32">(second, of.col, 8 * i + 1);
+        epilogue_site(k, of.pairs[i][0], of.row, first);
+        epilogue_site(k, of.pairs[i][1], of.row, second);
+        k.template emit<"setp.lt.and.u32">(has_both, second, c.n, is_row);
+        k.template emit<"setp.eq.and.u32">(has_one, second, c.n, is_row);  // C has an odd number of columns
+        k.if_(has_both).template emit<"st.global.v2.f32">(at(at_row, 32 * i), of.pairs[i]);
+        k.if_(has_one).template emit<"st.global.f32">(at(at_row, 32 * i), of.pairs[i][0]);
+    }
+}
+
+}  // namespace gemm
