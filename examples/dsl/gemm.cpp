@@ -6,7 +6,6 @@
 #include <cstdio>
 
 #include "gemm_check.hpp"
-#include "gemm_mma.hpp"
 
 namespace {
 
@@ -24,43 +23,54 @@ Expected<Stub> relu(const Site& site) {
 }
 double relu_of(double acc, std::uint32_t, std::uint32_t col) { return std::max(acc - 0.25 * col, 0.0); }
 
-struct Candidate {
-    const char* name;
-    std::vector<Graft> grafts;
-    Epilogue epilogue;
-};
-using Check = std::function<std::optional<std::string>(const Kernel& kernel, const Epilogue& epilogue)>;
+using MakeLaunch = std::function<Launch(const Kernel& kernel)>;
 
-bool run(const char* name, const Module& module, const Device& device, const Check& check) {
+bool say(const char* name, const char* what, const std::optional<std::string>& wrong) {
+    std::printf("%-10s %-12s %s\n", name, what, wrong ? wrong->c_str() : "equals the reference");
+    return !wrong;
+}
+
+// With the site as it is, and with a stub in it.
+bool run(const char* name, const Module& module, const Device& device, const Size& size,
+         const MakeLaunch& launch) {
     const auto skeleton = module.ptx().and_then(Skeleton::from_ptx);
-    if (!skeleton) return std::printf("%s: %s\n", name, describe(skeleton.error()).c_str()), false;
-    const Stub with_relu = relu(*skeleton->site("epilogue")).value();
-    bool is_right = true;
-    for (const Candidate& one :
-         {Candidate{"plain", {}, unchanged}, Candidate{"bias, relu", {{"epilogue", with_relu}}, relu_of}}) {
-        const auto kernel = skeleton->graft(one.grafts, device);
-        const auto wrong = kernel ? check(*kernel, one.epilogue) : describe(kernel.error());
-        std::printf("%-10s %-12s %s\n", name, one.name, wrong ? wrong->c_str() : "equals the reference");
-        is_right = is_right && !wrong;
-    }
-    return is_right;
+    if (!skeleton) return say(name, "", describe(skeleton.error()));
+    const auto stub = relu(*skeleton->site("epilogue"));
+    if (!stub) return say(name, "", describe(stub.error()));
+    const auto run_with = [&](const char* what, const std::vector<Graft>& grafts, const Epilogue& epilogue) {
+        const auto kernel = skeleton->graft(grafts, device);
+        return say(name, what,
+                   kernel ? check(device, size, launch(*kernel), epilogue) : describe(kernel.error()));
+    };
+    const bool is_plain_right = run_with("plain", {}, unchanged);
+    return run_with("bias, relu", {{"epilogue", *stub}}, relu_of) && is_plain_right;
 }
 
 bool run_mma(const Device& device, const Size& size) {
     Module module({.target = "sm_80"});
     emit_gemm_mma(module);
-    const auto launch = MmaGemm<MmaShape{}>::launch(size.m, size.n);
-    return run("mma.sync", module, device, [&](const Kernel& kernel, const Epilogue& epilogue) {
-        return check_mma(device, kernel, launch, size, epilogue);
+    return run("mma.sync", module, device, size,
+               [&](const Kernel& kernel) { return launch_mma<MmaShape{}>(kernel, size); });
+}
+bool run_wgmma(const Device& device, const Size& size) {
+    const auto properties = device.properties();
+    if (!properties) return say("wgmma", "", describe(properties.error()));
+    if (device.target() != "sm_90a") return std::puts("wgmma      is of sm_90a alone"), true;
+    Module module({.target = "sm_90a"});
+    emit_gemm_wgmma(module);
+    return run("wgmma", module, device, size, [&](const Kernel& kernel) {
+        return launch_wgmma<WgmmaShape{}>(kernel, size, properties->multiprocessors);
     });
 }
 
 }  // namespace
 
 int main() {
-    const auto device = Device::open("auto").value();
+    const auto device = Device::open("auto");
+    if (!device) return std::puts(describe(device.error()).c_str()), 1;
     const Size size{300, 270, 200};
     std::printf("C of %u rows and %u columns, depth %u, on %s\n", size.m, size.n, size.depth,
-                device.name().c_str());
-    return run_mma(device, size) ? 0 : 1;
+                device->name().c_str());
+    const bool is_mma_right = run_mma(*device, size), is_wgmma_right = run_wgmma(*device, size);
+    return is_mma_right && is_wgmma_right ? 0 : 1;
 }

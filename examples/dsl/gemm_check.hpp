@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "gemm_mma.hpp"
+#include "gemm_wgmma.hpp"
 #include "ptxgraft/ptxgraft.hpp"
 
 namespace gemm {
@@ -74,19 +76,42 @@ class Matrices {
     std::vector<std::uint16_t> a, b;  ///< m and n rows
 };
 
-/// Launches the kernel and compares: what is wrong, or nothing. The kernel of gemm_mma.hpp.
-inline std::optional<std::string> check_mma(const ptxgraft::Device& device, const ptxgraft::Kernel& kernel,
-                                            const ptxgraft::LaunchConfig& launch, const Size& size,
-                                            const Epilogue& epilogue = unchanged) {
+/// The matrices on a device.
+struct Buffers {
+    ptxgraft::Buffer a, b, c;
+};
+using Launch = std::function<ptxgraft::Expected<void>(const Buffers& buffers)>;
+
+/// Launches and compares: what is wrong, or nothing.
+inline std::optional<std::string> check(const ptxgraft::Device& device, const Size& size,
+                                        const Launch& launch, const Epilogue& epilogue = unchanged) {
     const Matrices matrices(size);
-    const auto a = device.upload(matrices.a), b = device.upload(matrices.b);
-    const auto c = device.allocate(std::size_t{size.m} * size.ldc() * sizeof(float));
+    auto a = device.upload(matrices.a), b = device.upload(matrices.b);
+    auto c = device.allocate(std::size_t{size.m} * size.ldc() * sizeof(float));
     if (!a || !b || !c) return "no memory";
-    const auto done =
-        kernel.launch(launch, *a, *b, *c, size.m, size.n, size.depth, size.ld(), size.ld(), size.ldc());
-    if (!done) return ptxgraft::describe(done.error());
-    const auto result = c->download<float>();
+    const Buffers buffers{std::move(*a), std::move(*b), std::move(*c)};
+    if (const auto done = launch(buffers); !done) return ptxgraft::describe(done.error());
+    const auto result = buffers.c.download<float>();
     return result ? matrices.find_wrong(*result, epilogue) : ptxgraft::describe(result.error());
+}
+
+/// Launches of the two kernels.
+template <MmaShape S> Launch launch_mma(const ptxgraft::Kernel& kernel, const Size& size) {
+    return [=](const Buffers& of) {
+        return kernel.launch(MmaGemm<S>::launch(size.m, size.n), of.a, of.b, of.c, size.m, size.n, size.depth,
+                             size.ld(), size.ld(), size.ldc());
+    };
+}
+template <WgmmaShape S>
+Launch launch_wgmma(const ptxgraft::Kernel& kernel, const Size& size, std::uint32_t multiprocessors) {
+    return [=](const Buffers& of) -> ptxgraft::Expected<void> {
+        const std::uint64_t row_bytes = 2 * size.ld();
+        const auto a = of.a.encode_tensor_map(WgmmaGemm<S>::map_a(size.m, size.depth, row_bytes)),
+                   b = of.b.encode_tensor_map(WgmmaGemm<S>::map_b(size.n, size.depth, row_bytes));
+        if (!a || !b) return tl::unexpected((a ? b : a).error());
+        return kernel.launch(WgmmaGemm<S>::launch(size.m, size.n, multiprocessors), *a, *b, of.c, size.m,
+                             size.n, size.depth, size.ldc());
+    };
 }
 
 }  // namespace gemm
