@@ -61,6 +61,7 @@ template <MmaShape S> class MmaGemm {
 
   public:
     static constexpr std::uint32_t shared_bytes = S.stages * stage_bytes;
+    static_assert(shared_bytes <= 163 * 1024);
     /// The launch for a C of m rows and n columns.
     static ptxgraft::LaunchConfig launch(std::uint32_t m, std::uint32_t n) {
         return {.grid = {(m + S.tile_m - 1) / S.tile_m, (n + S.tile_n - 1) / S.tile_n},
@@ -82,14 +83,9 @@ template <MmaShape S> class MmaGemm {
         c.m = k.argument<u32>("m"), c.n = k.argument<u32>("n"), depth = k.argument<u32>("depth");
         const auto lda = k.argument<u32>("lda"), ldb = k.argument<u32>("ldb");
         c.ld = k.argument<u32>("ldc");
-        const auto thread = k.reg<u32>(), lane = k.reg<u32>(), warp = k.reg<u32>();
-        k.emit<"mov.u32">(thread, special<"%tid.x">);
-        k.emit<"and.b32">(lane, thread, 31);
-        k.emit<"shr.u32">(warp, thread, 5);
-        k.emit<"mov.u32">(block_row, special<"%ctaid.x">);
-        k.emit<"mul.lo.u32">(block_row, block_row, S.tile_m);
-        k.emit<"mov.u32">(block_col, special<"%ctaid.y">);
-        k.emit<"mul.lo.u32">(block_col, block_col, S.tile_n);
+        const auto thread = read<"%tid.x">(k), lane = thread & 31, warp = thread >> 5;
+        block_row = read<"%ctaid.x">(k) * S.tile_m;
+        block_col = read<"%ctaid.y">(k) * S.tile_n;
         k.emit<"cvta.to.global.u64">(c.address, c.address);
         find_copies(thread, lda, ldb);
         find_fragments(lane, warp);
@@ -104,41 +100,31 @@ template <MmaShape S> class MmaGemm {
         std::uint32_t steps = 0, begin = 0;  // rows of a thread; where in a stage the tile is
     };
 
-    void find_copies(Reg<u32> thread, Reg<u32> lda, Reg<u32> ldb) {
-        const auto row = k.reg<u32>(), piece = k.reg<u32>();
-        k.emit<"div.u32">(row, thread, tile.pieces());
-        k.emit<"rem.u32">(piece, thread, tile.pieces());
-        k.emit<"shl.b32">(piece, piece, 4);
-        k.emit<"mad.lo.u32">(target, row, tile.row_bytes, piece);
-        swizzle(k, tile.swizzle, target);
-        const auto begin = k.reg<u32>();
-        k.emit<"mov.u32">(begin, shared);
-        k.emit<"add.u32">(target, target, begin);
-        k.emit<"shl.b32">(bytes_left, depth, 1);
-        k.emit<"sub.s32">(bytes_left, bytes_left, piece);
-        find_source(a, {row, piece, block_row, c.m, lda});
-        find_source(b, {row, piece, block_col, c.n, ldb});
+    void find_copies(Value<u32, sm_80> thread, Reg<u32> lda, Reg<u32> ldb) {
+        const auto row = thread / tile.pieces(), piece = (thread % tile.pieces()) << 4;
+        const auto in_tile = row * tile.row_bytes + piece;
+        swizzle(k, tile.swizzle, in_tile);
+        target = in_tile + address_of(k, shared);
+        const auto row_bytes = value(k, depth) << 1;
+        k.emit<"sub.s32">(bytes_left, row_bytes, piece);
+        find_source(a, {value(k, block_row) + row, piece, c.m, lda});
+        find_source(b, {value(k, block_col) + row, piece, c.n, ldb});
         k.emit<"setp.gt.s32">(has_all_rows, a.rows_left, (a.steps - 1) * rows_at_once);
         k.emit<"setp.gt.and.s32">(has_all_rows, b.rows_left, (b.steps - 1) * rows_at_once, has_all_rows);
         k.emit<"mov.u32">(write_stage, 0);
-        k.emit<"add.u32">(tiles_left, depth, S.tile_depth - 1);
-        k.emit<"div.u32">(tiles_left, tiles_left, S.tile_depth);
+        tiles_left = (value(k, depth) + (S.tile_depth - 1)) / S.tile_depth;
         k.emit<"mov.s32">(copies_left, tiles_left);
     }
     struct Rows {
-        Reg<u32> row, piece, block, count, ld;
+        Reg<u32> row, piece, count, ld;  // of the matrix: this thread's first, and how many there are
     };
     void find_source(Source& of, const Rows& rows) {
-        const auto row = k.reg<u32>();
         const auto offset = k.reg<u64>(), piece = k.reg<u64>();
-        k.emit<"add.u32">(row, rows.block, rows.row);
-        k.emit<"sub.s32">(of.rows_left, rows.count, row);
-        k.emit<"mul.wide.u32">(offset, row, rows.ld);
-        k.emit<"shl.b64">(offset, offset, 1);
+        k.emit<"sub.s32">(of.rows_left, rows.count, rows.row);
+        k.emit<"mul.wide.u32">(offset, rows.row, rows.ld);
         k.emit<"cvt.u64.u32">(piece, rows.piece);
-        k.emit<"add.u64">(offset, offset, piece);
         k.emit<"cvta.to.global.u64">(of.address, of.address);
-        k.emit<"add.u64">(of.address, of.address, offset);
+        of.address = (value(k, offset) << 1) + piece + of.address;
         k.emit<"mul.wide.u32">(of.step, rows.ld, rows_at_once * bytes);
     }
 
@@ -147,16 +133,14 @@ template <MmaShape S> class MmaGemm {
     }
     // The next tile of A and of B; behind the last one a group that is empty.
     void copy_tile() {
-        const auto is_any = k.reg<pred>();
-        k.emit<"setp.gt.s32">(is_any, copies_left, 0);
-        k.if_(is_any, [&] {
+        k.if_(value(k, copies_left) > 0, [&] {
             const auto is_inside = k.reg<pred>();
             k.emit<"setp.ge.and.s32">(is_inside, bytes_left, 16, has_all_rows);
             k.if_(
                 is_inside, [&] { copy_whole(a), copy_whole(b); },
                 [&] {
-                    const auto size =
-                        k.reg<s32>();  // bytes of a piece that are in the row; zeros behind them
+                    // Bytes of a piece that are in the row; behind them zeros are written.
+                    const auto size = k.reg<s32>();
                     k.emit<"max.s32">(size, bytes_left, 0);
                     k.emit<"min.s32">(size, size, 16);
                     copy_part(a, size), copy_part(b, size);
@@ -184,9 +168,8 @@ template <MmaShape S> class MmaGemm {
     }
     // A thread's rows of a tile: where they go, and where they come from.
     template <class Body> void for_each_row(const Source& from, Body&& body) {
-        const auto to = k.reg<u32>();
+        const auto to = value(k, target) + write_stage;
         const auto row = k.reg<u64>();
-        k.emit<"add.u32">(to, target, write_stage);
         k.emit<"mov.u64">(row, from.address);
         for (std::uint32_t i = 0; i < from.steps; ++i) {
             if (i > 0) k.emit<"add.u64">(row, row, from.step);
@@ -194,35 +177,21 @@ template <MmaShape S> class MmaGemm {
         }
     }
     void next_stage(Reg<u32> stage) {
-        const auto is_last = k.reg<pred>();
         k.emit<"add.u32">(stage, stage, stage_bytes);
-        k.emit<"setp.eq.u32">(is_last, stage, shared_bytes);
-        k.emit<"selp.b32">(stage, 0, stage, is_last);
+        k.emit<"selp.b32">(stage, 0, stage, value(k, stage) == shared_bytes);
     }
 
     // ---- ldmatrix, mma.sync: a warp multiplies some blocks of 16 rows of A and of 8 rows of B
 
-    void find_fragments(Reg<u32> lane, Reg<u32> warp) {
-        const auto warp_row = k.reg<u32>(), warp_col = k.reg<u32>(), begin = k.reg<u32>();
-        k.emit<"rem.u32">(warp_row, warp, S.warps_m);
-        k.emit<"div.u32">(warp_col, warp, S.warps_m);
-        k.emit<"mul.lo.u32">(warp_row, warp_row, warp_m);
-        k.emit<"mul.lo.u32">(warp_col, warp_col, warp_n);
-        k.emit<"mov.u32">(begin, shared);
-        k.emit<"mad.lo.u32">(a_rows, warp_row, tile.row_bytes, begin);
-        k.emit<"mad.lo.u32">(b_rows, warp_col, tile.row_bytes, begin);
-        k.emit<"add.u32">(a_rows, a_rows, ldmatrix_offset_a(k, tile, lane));
-        k.emit<"add.u32">(b_rows, b_rows, ldmatrix_offset_b(k, tile, lane));
-        k.emit<"add.u32">(b_rows, b_rows, a_bytes);
+    void find_fragments(Value<u32, sm_80> lane, Value<u32, sm_80> warp) {
+        const auto warp_row = (warp % S.warps_m) * warp_m, warp_col = (warp / S.warps_m) * warp_n;
+        const auto begin = address_of(k, shared);
+        a_rows = warp_row * tile.row_bytes + begin + ldmatrix_offset_a(k, tile, lane);
+        b_rows = warp_col * tile.row_bytes + begin + ldmatrix_offset_b(k, tile, lane) + a_bytes;
         k.emit<"mov.u32">(read_stage, 0);
         // Where mma_d has register 0 of the first block.
-        const auto group = k.reg<u32>();
-        k.emit<"shr.u32">(group, lane, 2);
-        k.emit<"add.u32">(warp_row, warp_row, group);
-        k.emit<"add.u32">(row, block_row, warp_row);
-        k.emit<"and.b32">(group, lane, 3);
-        k.emit<"mad.lo.u32">(warp_col, group, 2, warp_col);
-        k.emit<"add.u32">(col, block_col, warp_col);
+        row = (lane >> 2) + warp_row + block_row;
+        col = ((lane & 3) << 1) + warp_col + block_col;
     }
 
     void zero_accumulators() {
@@ -231,9 +200,7 @@ template <MmaShape S> class MmaGemm {
                 for (const auto& one : block = k.regs<f32, 4>()) k.emit<"mov.f32">(one, 0.0f);
     }
     void leave_at_the_end(Label end) {
-        const auto is_none = k.reg<pred>();
-        k.emit<"setp.eq.u32">(is_none, tiles_left, 0);
-        k.if_(is_none).emit<"bra">(end);
+        k.if_(value(k, tiles_left) == 0).emit<"bra">(end);
         k.emit<"sub.u32">(tiles_left, tiles_left, 1);
     }
     void wait_for_tile() {
@@ -241,9 +208,7 @@ template <MmaShape S> class MmaGemm {
         k.emit<"bar.sync">(0);
     }
     void multiply_tile() {
-        const auto a_stage = k.reg<u32>(), b_stage = k.reg<u32>();
-        k.emit<"add.u32">(a_stage, a_rows, read_stage);
-        k.emit<"add.u32">(b_stage, b_rows, read_stage);
+        const auto a_stage = value(k, a_rows) + read_stage, b_stage = value(k, b_rows) + read_stage;
         std::array<Fragments, 2> some;  // what is multiplied, and what is loaded meanwhile
         constexpr std::uint32_t steps = S.tile_depth / 16;
         some[0] = load_fragments(a_stage, b_stage, 0);
@@ -265,8 +230,7 @@ template <MmaShape S> class MmaGemm {
     }
     // Blocks of 16 rows and 16 columns, one below the other.
     void load_blocks(std::span<Regs<b32, 4>> blocks, Reg<u32> rows, std::uint32_t step) {
-        const auto here = k.reg<u32>();
-        k.emit<"xor.b32">(here, rows, 32 * step);
+        const auto here = value(k, rows) ^ 32 * step;
         for (std::uint32_t i = 0; i < blocks.size(); ++i) {
             blocks[i] = k.regs<b32, 4>();
             k.emit<"ldmatrix.sync.aligned.m8n8.x4.shared.b16">(blocks[i], at(here, 16 * i * tile.row_bytes));
@@ -286,9 +250,7 @@ template <MmaShape S> class MmaGemm {
             std::array<Regs<f32, 2>, mmas_n> pairs;
             for (std::uint32_t j = 0; j < mmas_n; ++j)
                 pairs[j] = {acc[i / 2][j][i % 2 * 2], acc[i / 2][j][i % 2 * 2 + 1]};
-            const auto here = k.reg<u32>();
-            k.emit<"add.u32">(here, row, 8 * i);
-            store_row(k, c, {here, col, pairs});
+            store_row(k, c, {value(k, row) + 8 * i, col, pairs});
         }
     }
 
@@ -296,18 +258,18 @@ template <MmaShape S> class MmaGemm {
     Variable<Space::shared> shared;  // the stages, each a tile of A and one of B
     Output c = {};
     Reg<u32> depth = {};
-    Reg<u32> block_row = k.reg<u32>(), block_col = k.reg<u32>();
+    Reg<u32> block_row = {}, block_col = {};
     Source a = {.step = k.reg<u64>(), .rows_left = k.reg<s32>(), .steps = S.tile_m / rows_at_once};
     Source b = {
         .step = k.reg<u64>(), .rows_left = k.reg<s32>(), .steps = S.tile_n / rows_at_once, .begin = a_bytes};
-    Reg<u32> target = k.reg<u32>();       // of a thread's first piece in the first stage
+    Reg<u32> target = {};                 // of a thread's first piece in the first stage
     Pred has_all_rows = k.reg<pred>();    // of a thread's rows none is beyond A's and B's last
     Reg<s32> bytes_left = k.reg<s32>();   // of a row, from the thread's piece of the next tile on
     Reg<s32> copies_left = k.reg<s32>();  // tiles that nobody asked for yet
-    Reg<u32> tiles_left = k.reg<u32>();   // tiles to multiply
+    Reg<u32> tiles_left = {};             // tiles to multiply
     Reg<u32> write_stage = k.reg<u32>(), read_stage = k.reg<u32>();  // in bytes
-    Reg<u32> a_rows = k.reg<u32>(), b_rows = k.reg<u32>();           // what ldmatrix reads in the first stage
-    Reg<u32> row = k.reg<u32>(), col = k.reg<u32>();                 // of the first accumulator
+    Reg<u32> a_rows = {}, b_rows = {};                               // what ldmatrix reads in the first stage
+    Reg<u32> row = {}, col = {};                                     // of the first accumulator
     std::array<std::array<Regs<f32, 4>, mmas_n>, mmas_m> acc = {};
 };
 

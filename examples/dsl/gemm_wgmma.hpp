@@ -110,35 +110,30 @@ template <WgmmaShape S> class WgmmaGemm {
     }
 
     void find_places() {
-        map_of_a = address_of(k.tensor_map("a")), map_of_b = address_of(k.tensor_map("b"));
+        map_of_a = address_of_map(k.tensor_map("a")), map_of_b = address_of_map(k.tensor_map("b"));
         c.address = k.argument<u64>("c");
         c.m = k.argument<u32>("m"), c.n = k.argument<u32>("n"), depth = k.argument<u32>("depth");
         c.ld = k.argument<u32>("ldc");
         k.emit<"cvta.to.global.u64">(c.address, c.address);
-        k.emit<"mov.u32">(thread, special<"%tid.x">);
-        k.emit<"and.b32">(lane, thread, 31);
-        k.emit<"shr.u32">(warpgroup, thread, 7);
+        const auto number = read<"%tid.x">(k);
+        thread = number, lane = number & 31;
+        const auto group_of = number >> 7;
         // What all lanes have may stand in uniform registers.
-        k.emit<"shfl.sync.idx.b32">(warpgroup, warpgroup, 0, 31, -1);
-        k.emit<"setp.eq.u32">(is_producer, warpgroup, 0);
-        k.emit<"sub.u32">(warpgroup, warpgroup, 1);  // of consumers
-        k.emit<"mov.u32">(begin, shared);
-        k.emit<"add.u32">(tiles_m, c.m, tile_m - 1);
-        k.emit<"div.u32">(tiles_m, tiles_m, tile_m);
-        k.emit<"add.u32">(tiles, c.n, S.tile_n - 1);
-        k.emit<"div.u32">(tiles, tiles, S.tile_n);
-        k.emit<"mul.lo.u32">(tiles, tiles, tiles_m);
+        k.emit<"shfl.sync.idx.b32">(group_of, group_of, 0, 31, -1);
+        is_producer = group_of == 0;
+        consumer = group_of - 1;
+        begin = address_of(k, shared);
+        tiles_m = (value(k, c.m) + (tile_m - 1)) / tile_m;
+        tiles = (value(k, c.n) + (S.tile_n - 1)) / S.tile_n * tiles_m;
     }
-    Reg<u64> address_of(Variable<Space::param> map) {
+    Reg<u64> address_of_map(Variable<Space::param> map) {
         const auto address = k.reg<u64>();
         k.emit<"mov.b64">(address, map);
         k.emit<"cvta.param.u64">(address, address);
         return address;
     }
     void make_barriers() {
-        const auto is_first = k.reg<pred>();
-        k.emit<"setp.eq.u32">(is_first, thread, 0);
-        k.if_(is_first, [&] {
+        k.if_(value(k, thread) == 0, [&] {
             k.emit<"prefetch.tensormap">(at(map_of_a));
             k.emit<"prefetch.tensormap">(at(map_of_b));
             full.init(1);                 // the producer, and the bytes that it announces
@@ -151,30 +146,21 @@ template <WgmmaShape S> class WgmmaGemm {
     // ---- tiles of C, and the steps along the depth
 
     template <class Body> void for_each_tile(Body&& body) {
-        const auto number = k.reg<u32>(), blocks = k.reg<u32>(), tile_row = k.reg<u32>(),
-                   tile_col = k.reg<u32>();
-        const auto is_end = k.reg<pred>();
-        k.emit<"mov.u32">(number, special<"%ctaid.x">);
-        k.emit<"mov.u32">(blocks, special<"%nctaid.x">);
+        const auto number = read<"%ctaid.x">(k), blocks = read<"%nctaid.x">(k);
         k.loop([&](Label end) {
-            k.emit<"setp.ge.u32">(is_end, number, tiles);
-            k.if_(is_end).emit<"bra">(end);
-            k.emit<"rem.u32">(tile_row, number, tiles_m);
-            k.emit<"div.u32">(tile_col, number, tiles_m);
-            k.emit<"mul.lo.u32">(row, tile_row, tile_m);
-            k.emit<"mul.lo.u32">(col, tile_col, S.tile_n);
+            k.if_(number >= tiles).emit<"bra">(end);
+            row = number % tiles_m * tile_m;
+            col = number / tiles_m * S.tile_n;
             body();
             k.emit<"add.u32">(number, number, blocks);
         });
     }
     template <class Body> void for_each_step(Body&& body) {
-        const auto is_more = k.reg<pred>();
         k.emit<"mov.u32">(step, 0);
         k.loop_while([&] {
             body();
             k.emit<"add.u32">(step, step, tile_depth);
-            k.emit<"setp.lt.u32">(is_more, step, depth);
-            return is_more;
+            return value(k, step) < depth;
         });
     }
 
@@ -182,18 +168,15 @@ template <WgmmaShape S> class WgmmaGemm {
 
     void give_registers() { k.emit<"setmaxnreg.dec.sync.aligned.u32">(imm<producer_registers>); }
     template <class Body> void one_thread(Body&& body) {
-        const auto is_first = k.reg<pred>();
-        k.emit<"setp.eq.u32">(is_first, thread, 0);
-        k.if_(is_first, [&] {
+        k.if_(value(k, thread) == 0, [&] {
             here = cursor(k, 1);  // the first round finds all stages empty
             body();
         });
     }
     void wait_until_empty() { empty.wait(here); }
     void copy() {
-        const auto to = k.reg<u32>();
         const auto barrier = full.expect_tx(here, stage_bytes);
-        k.emit<"mad.lo.u32">(to, here.stage, stage_bytes, begin);
+        const auto to = value(k, here.stage) * stage_bytes + begin;
         k.emit<"cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes">(
             at(to), at(map_of_a, vec(step, row)), at(barrier));
         k.emit<"cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes">(
@@ -205,12 +188,9 @@ template <WgmmaShape S> class WgmmaGemm {
 
     void take_registers() {
         k.emit<"setmaxnreg.inc.sync.aligned.u32">(imm<consumer_registers>);
-        const auto rows = k.reg<u32>();
-        k.emit<"mad.lo.u32">(rows, warpgroup, 64 * tile.row_bytes, begin);
-        a_first = descriptor(k, descriptor_of(tile), rows);
-        k.emit<"add.u32">(rows, begin, a_bytes);
-        b_first = descriptor(k, descriptor_of(tile), rows);
-        k.emit<"setp.eq.u32">(is_signalling, lane, 0);
+        a_first = descriptor(k, descriptor_of(tile), value(k, consumer) * (64 * tile.row_bytes) + begin);
+        b_first = descriptor(k, descriptor_of(tile), value(k, begin) + a_bytes);
+        is_signalling = value(k, lane) == 0;
         k.emit<"setp.eq.u32">(always, 0, 0);
         here = cursor(k), last = cursor(k);
         find_accumulators();
@@ -218,26 +198,22 @@ template <WgmmaShape S> class WgmmaGemm {
     void wait_until_full() { full.wait(here); }
     void multiply() {
         const auto a = k.reg<u64>(), b = k.reg<u64>();
-        const auto accumulate = k.reg<pred>();
         k.emit<"mad.wide.u32">(a, here.stage, MatrixDescriptor::advance(stage_bytes), a_first);
         k.emit<"mad.wide.u32">(b, here.stage, MatrixDescriptor::advance(stage_bytes), b_first);
-        k.emit<"setp.ne.u32">(accumulate, step, 0);
+        const Pred accumulate = value(k, step) != 0;
         k.emit<"wgmma.fence.sync.aligned">();
         for (std::uint32_t i = 0; i < tile_depth / 16; ++i) {
-            const auto a_here = k.reg<u64>(), b_here = k.reg<u64>();
-            k.emit<"add.u64">(a_here, a, MatrixDescriptor::advance(32 * i));
-            k.emit<"add.u64">(b_here, b, MatrixDescriptor::advance(32 * i));
-            k.emit<wgmma_bf16<S.tile_n>>(acc, a_here, b_here, i == 0 ? accumulate : always, 1, 1, 0, 0);
+            const auto along = MatrixDescriptor::advance(32 * i);
+            k.emit<wgmma_bf16<S.tile_n>>(acc, value(k, a) + along, value(k, b) + along,
+                                         i == 0 ? accumulate : always, 1, 1, 0, 0);
         }
         k.emit<"wgmma.commit_group.sync.aligned">();
         advance(k, here, S.stages);
     }
     // The product of this step goes on; that of the one before is done with its stage.
     void free_last() {
-        const auto is_any = k.reg<pred>();
         k.emit<"wgmma.wait_group.sync.aligned">(1);
-        k.emit<"setp.ne.u32">(is_any, step, 0);
-        k.if_(is_any, [&] { free(); });
+        k.if_(value(k, step) != 0, [&] { free(); });
     }
     void free_all() {
         k.emit<"wgmma.wait_group.sync.aligned">(0);
@@ -250,25 +226,17 @@ template <WgmmaShape S> class WgmmaGemm {
 
     // Where wgmma_d has register 0, in the tile.
     void find_accumulators() {
-        const auto warp = k.reg<u32>(), quad = k.reg<u32>();
-        k.emit<"shr.u32">(warp, thread, 5);
-        k.emit<"sub.u32">(warp, warp, group / 32);
-        k.emit<"shr.u32">(quad, lane, 2);
-        k.emit<"mad.lo.u32">(row_in_tile, warp, 16, quad);
-        k.emit<"and.b32">(quad, lane, 3);
-        k.emit<"shl.b32">(col_in_tile, quad, 1);
+        const auto in_warp = value(k, lane);
+        row_in_tile = (value(k, thread) >> 5) * 16 - group / 32 * 16 + (in_warp >> 2);
+        col_in_tile = (in_warp & 3) << 1;
     }
     void store() {
-        const auto first_col = k.reg<u32>();
-        k.emit<"add.u32">(first_col, col, col_in_tile);
+        const auto first_row = value(k, row) + row_in_tile, first_col = value(k, col) + col_in_tile;
         for (std::uint32_t half = 0; half < 2; ++half) {
             std::array<Regs<f32, 2>, S.tile_n / 8> pairs;
             for (std::uint32_t j = 0; j < pairs.size(); ++j)
                 pairs[j] = {acc[4 * j + 2 * half], acc[4 * j + 2 * half + 1]};
-            const auto here_row = k.reg<u32>();
-            k.emit<"add.u32">(here_row, row, row_in_tile);
-            if (half == 1) k.emit<"add.u32">(here_row, here_row, 8);
-            store_row(k, c, {here_row, first_col, pairs});
+            store_row(k, c, {first_row + 8 * half, first_col, pairs});
         }
     }
 
@@ -278,15 +246,15 @@ template <WgmmaShape S> class WgmmaGemm {
     Output c = {};
     Reg<u64> map_of_a = {}, map_of_b = {};
     Reg<u32> depth = {};
-    Reg<u32> thread = k.reg<u32>(), lane = k.reg<u32>(), warpgroup = k.reg<u32>();
-    Reg<u32> begin = k.reg<u32>();  // of the stages
-    Reg<u32> tiles_m = k.reg<u32>(), tiles = k.reg<u32>();
-    Reg<u32> row = k.reg<u32>(), col = k.reg<u32>();  // of C's tile
-    Reg<u32> step = k.reg<u32>();                     // along the depth, in elements
-    Pred is_producer = k.reg<pred>(), is_signalling = k.reg<pred>(), always = k.reg<pred>();
+    Reg<u32> thread = {}, lane = {}, consumer = {};  // consumer: which warpgroup of them
+    Reg<u32> begin = {};                             // of the stages
+    Reg<u32> tiles_m = {}, tiles = {};
+    Reg<u32> row = {}, col = {};   // of C's tile
+    Reg<u32> step = k.reg<u32>();  // along the depth, in elements
+    Pred is_producer = {}, is_signalling = {}, always = k.reg<pred>();
     Cursor here = {}, last = {};          // the next stage; of consumers the one before
     Reg<u64> a_first = {}, b_first = {};  // descriptors in the first stage
-    Reg<u32> row_in_tile = k.reg<u32>(), col_in_tile = k.reg<u32>();
+    Reg<u32> row_in_tile = {}, col_in_tile = {};
     Regs<f32, S.tile_n / 2> acc = k.regs<f32, S.tile_n / 2>();
 };
 

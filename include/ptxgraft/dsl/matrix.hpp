@@ -129,25 +129,16 @@ struct MatrixDescriptor {
 
 namespace emitting {
 
-// A text, a number, a text: a name that depends on a template's argument.
-template <std::size_t Size> struct Joined {
-    char text[Size] = {};
-    std::size_t size = 0;
-    constexpr void add(std::string_view part) {
-        for (const char c : part) text[size++] = c;
-    }
-    constexpr void add(std::uint32_t number) {
-        if (number >= 10) add(number / 10);
-        text[size++] = static_cast<char>('0' + number % 10);
-    }
-};
 template <std::uint32_t N> consteval auto wgmma_bf16() {
+    constexpr std::string_view before = "wgmma.mma_async.sync.aligned.m64n", behind = "k16.f32.bf16.bf16";
     constexpr std::size_t digits = N >= 100 ? 3 : N >= 10 ? 2 : 1;
-    Joined<sizeof "wgmma.mma_async.sync.aligned.m64nk16.f32.bf16.bf16" + digits> name;
-    name.add("wgmma.mma_async.sync.aligned.m64n");
-    name.add(N);
-    name.add("k16.f32.bf16.bf16");
-    return Literal(name.text);
+    Literal<before.size() + digits + behind.size() + 1> name;
+    std::size_t size = 0;
+    for (const char c : before) name.text[size++] = c;
+    for (std::uint32_t unit = digits == 3 ? 100 : digits == 2 ? 10 : 1; unit > 0; unit /= 10)
+        name.text[size++] = static_cast<char>('0' + N / unit % 10);
+    for (const char c : behind) name.text[size++] = c;
+    return name;
 }
 
 }  // namespace emitting
