@@ -23,8 +23,9 @@ Skeleton skeleton_of(const Module& module) {
     if (!made) throw std::runtime_error(describe(made.error()));
     return *made;
 }
-Kernel kernel_of(const Skeleton& skeleton, const Device& device, std::vector<Graft> grafts = {}) {
-    auto made = skeleton.graft(grafts, device);
+Kernel kernel_of(const Skeleton& skeleton, const Device& device, std::vector<Graft> grafts = {},
+                 Route route = Route::inlined) {
+    auto made = skeleton.graft(grafts, device, {.routes = {.route = route}});
     if (!made) throw std::runtime_error(describe(made.error()));
     return *made;
 }
@@ -95,10 +96,12 @@ TEST(Gemm, MmaWithAStub) {
     const auto stub = relu_of_places(*skeleton.site("epilogue"));
     ASSERT_TRUE(stub) << describe(stub.error());
     const auto device = checked_device();
-    const auto kernel = kernel_of(skeleton, device, {{"epilogue", *stub}});
-    expect_good_code(kernel.ptx());
     const Size size{150, 139, 70};
-    expect_right(device, size, gemm::launch_mma<MmaShape{}>(kernel, size), relu_of);
+    for (const Route route : {Route::inlined, Route::call}) {
+        const auto kernel = kernel_of(skeleton, device, {{"epilogue", *stub}}, route);
+        expect_good_code(kernel.ptx());
+        expect_right(device, size, gemm::launch_mma<MmaShape{}>(kernel, size), relu_of);
+    }
 }
 
 // What the checks are there for: without the barrier a warp may read what another has yet to copy.
@@ -163,10 +166,12 @@ TEST(Gemm, WgmmaWithAStub) {
     const auto stub = relu_of_places(*skeleton.site("epilogue"));
     ASSERT_TRUE(stub) << describe(stub.error());
     const auto device = checked_device();
-    const auto kernel = kernel_of(skeleton, device, {{"epilogue", *stub}});
-    expect_good_code(kernel.ptx());
     const Size size{150, 139, 170};
-    expect_right(device, size, gemm::launch_wgmma<WgmmaShape{}>(kernel, size, 2), relu_of);
+    for (const Route route : {Route::inlined, Route::call}) {
+        const auto kernel = kernel_of(skeleton, device, {{"epilogue", *stub}}, route);
+        expect_good_code(kernel.ptx());
+        expect_right(device, size, gemm::launch_wgmma<WgmmaShape{}>(kernel, size, 2), relu_of);
+    }
 }
 
 // Without the wait for an empty stage a copy writes what a product still reads; without that for a full one
