@@ -162,6 +162,7 @@ TEST(Dsl, AnOperatorIsOneInstruction) {
     const Reg<f32> y = -x * 2.0f - x;
     k.if_(value(k, index) < bits).emit<"ret">();
     k.if_(x != y).emit<"exit">();
+    k.emit<"min.f32">(y, x, 1.0f);
     k.emit<"ret">();
     const auto ptx = module.ptx();
     ASSERT_TRUE(ptx) << describe(ptx.error());
@@ -179,6 +180,7 @@ setp.lt.u32 %p1, %u4, %u8;
 @%p1 ret;
 setp.ne.f32 %p2, %f1, %f4;
 @%p2 exit;
+min.f32 %f4, %f1, 0f3F800000;
 ret;
 )");
 }

@@ -27,12 +27,16 @@
 
 namespace ptxgraft::dsl {
 
-/// A register, and the builder that calculates with it.
+/// A register, and the builder that calculates with it; as an operand, the register.
 template <Type T, Target On> struct Value {
     Builder<On>& builder;
     Reg<T> reg;
     operator Reg<T>() const { return reg; }
 };
+template <Type T, Target On> struct shaping::Of<Value<T, On>> : shaping::Of<Reg<T>> {};
+template <Type T, Target On> void print(std::string& out, const Value<T, On>& value) {
+    print(out, value.reg);
+}
 
 template <Target On, Type T> [[nodiscard]] Value<T, On> value(Builder<On>& builder, const Reg<T>& reg) {
     return {builder, reg};

@@ -1,0 +1,117 @@
+#pragma once
+/// @file gemm_check.hpp
+/// Matrices for a GEMM, its reference in double precision, and the comparison of the two. Elements of A and B
+/// are multiples of 1/16 up to 4: all their products and sums are exact in .f32, in any order, up to a depth
+/// of 4096, and the comparison is for equality.
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "gemm_mma.hpp"
+#include "gemm_wgmma.hpp"
+#include "ptxgraft/ptxgraft.hpp"
+
+namespace gemm {
+
+struct Size {
+    std::uint32_t m = 0, n = 0, depth = 0;
+    /// Elements from row to row, as both kernels want them.
+    [[nodiscard]] std::uint32_t ld() const { return (depth + 7) / 8 * 8; }
+    [[nodiscard]] std::uint32_t ldc() const { return (n + 1) / 2 * 2; }
+};
+
+/// What the site makes of an element.
+using Epilogue = std::function<double(double acc, std::uint32_t row, std::uint32_t col)>;
+inline double unchanged(double acc, std::uint32_t, std::uint32_t) { return acc; }
+
+/// bf16 is the upper half of an .f32, here without rounding.
+inline std::uint16_t bf16_of(float x) {
+    return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(x) >> 16);
+}
+inline double value_of(std::uint16_t bits) { return std::bit_cast<float>(std::uint32_t{bits} << 16); }
+
+class Matrices {
+  public:
+    explicit Matrices(const Size& size) : size_(size), a(random(size.m, 1)), b(random(size.n, 2)) {}
+
+    /// The first element that is wrong, in words.
+    [[nodiscard]] std::optional<std::string> find_wrong(const std::vector<float>& c,
+                                                        const Epilogue& epilogue) const {
+        const auto& [m, n, depth] = size_;
+        for (std::uint32_t row = 0; row < m; ++row)
+            for (std::uint32_t col = 0; col < n; ++col) {
+                const double want = epilogue(product(row, col), row, col), got = c[row * size_.ldc() + col];
+                if (got == want) continue;
+                return "C[" + std::to_string(row) + ", " + std::to_string(col) + "] is " +
+                       std::to_string(got) + ", not " + std::to_string(want);
+            }
+        return std::nullopt;
+    }
+
+  private:
+    // What is between a row's end and the next row is no number: whoever multiplies it has no number.
+    [[nodiscard]] std::vector<std::uint16_t> random(std::uint32_t rows, unsigned seed) const {
+        std::mt19937 generator(seed);
+        std::uniform_int_distribution<int> sixteenths(-64, 64);
+        std::vector<std::uint16_t> all(std::size_t{rows} * size_.ld(), 0x7FFF);
+        for (std::uint32_t row = 0; row < rows; ++row)
+            for (std::uint32_t i = 0; i < size_.depth; ++i)
+                all[row * size_.ld() + i] = bf16_of(static_cast<float>(sixteenths(generator)) / 16);
+        return all;
+    }
+    [[nodiscard]] double product(std::uint32_t row, std::uint32_t col) const {
+        double sum = 0;
+        for (std::uint32_t i = 0; i < size_.depth; ++i)
+            sum += value_of(a[row * size_.ld() + i]) * value_of(b[col * size_.ld() + i]);
+        return sum;
+    }
+
+    Size size_;
+
+  public:
+    std::vector<std::uint16_t> a, b;  ///< m and n rows
+};
+
+/// The matrices on a device.
+struct Buffers {
+    ptxgraft::Buffer a, b, c;
+};
+using Launch = std::function<ptxgraft::Expected<void>(const Buffers& buffers)>;
+
+/// Launches and compares: what is wrong, or nothing.
+inline std::optional<std::string> check(const ptxgraft::Device& device, const Size& size,
+                                        const Launch& launch, const Epilogue& epilogue = unchanged) {
+    const Matrices matrices(size);
+    auto a = device.upload(matrices.a), b = device.upload(matrices.b);
+    auto c = device.allocate(std::size_t{size.m} * size.ldc() * sizeof(float));
+    if (!a || !b || !c) return "no memory";
+    const Buffers buffers{std::move(*a), std::move(*b), std::move(*c)};
+    if (const auto done = launch(buffers); !done) return ptxgraft::describe(done.error());
+    const auto result = buffers.c.download<float>();
+    return result ? matrices.find_wrong(*result, epilogue) : ptxgraft::describe(result.error());
+}
+
+/// Launches of the two kernels.
+template <MmaShape S> Launch launch_mma(const ptxgraft::Kernel& kernel, const Size& size) {
+    return [=](const Buffers& of) {
+        return kernel.launch(MmaGemm<S>::launch(size.m, size.n), of.a, of.b, of.c, size.m, size.n, size.depth,
+                             size.ld(), size.ld(), size.ldc());
+    };
+}
+template <WgmmaShape S>
+Launch launch_wgmma(const ptxgraft::Kernel& kernel, const Size& size, std::uint32_t multiprocessors) {
+    return [=](const Buffers& of) -> ptxgraft::Expected<void> {
+        const std::uint64_t row_bytes = 2 * size.ld();
+        const auto a = of.a.encode_tensor_map(WgmmaGemm<S>::map_a(size.m, size.depth, row_bytes)),
+                   b = of.b.encode_tensor_map(WgmmaGemm<S>::map_b(size.n, size.depth, row_bytes));
+        if (!a || !b) return tl::unexpected((a ? b : a).error());
+        return kernel.launch(WgmmaGemm<S>::launch(size.m, size.n, multiprocessors), *a, *b, of.c, size.m,
+                             size.n, size.depth, size.ldc());
+    };
+}
+
+}  // namespace gemm

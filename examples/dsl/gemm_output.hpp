@@ -1,0 +1,67 @@
+#pragma once
+/// @file gemm_output.hpp
+/// How both GEMMs end: what a thread has of a row of C goes through the site and, where C has such elements,
+/// to global memory.
+
+#include <span>
+
+#include "ptxgraft/dsl.hpp"
+
+namespace gemm {
+
+using namespace ptxgraft::dsl;
+
+/// C: row-major .f32, m rows of n columns, rows `ld` elements apart, an even number.
+struct Output {
+    Reg<u64> address;
+    Reg<u32> m, n, ld;
+};
+
+/// What a special register has: `mov.u32 %u1, %tid.x;`
+template <Literal Name, Target On> Value<u32, On> read(Function<On>& k) {
+    const auto number = k.template reg<u32>();
+    k.template emit<"mov.u32">(number, special<Name>);
+    return value(k, number);
+}
+/// The address of a variable in shared memory: `mov.u32 %u1, tiles;`
+template <Target On> Value<u32, On> address_of(Function<On>& k, Variable<Space::shared> variable) {
+    const auto address = k.template reg<u32>();
+    k.template emit<"mov.u32">(address, variable);
+    return value(k, address);
+}
+
+/// Columns of a row whose accumulators a thread has: `col` and `col` + 1, and the same 8 columns on, and on.
+struct OutputRow {
+    Reg<u32> row, col;
+    std::span<const Regs<f32, 2>> pairs;
+};
+
+/// The site that every element goes through, on its way from the accumulators. It is asked about elements
+/// beyond the last row and column too, whose results are dropped.
+template <Target On> void epilogue_site(Function<On>& k, Reg<f32> acc, Reg<u32> row, Reg<u32> col) {
+    k.site("epilogue", {mod("acc", acc), in("row", row), in("col", col)}, {.heat = ptxgraft::Heat::cold},
+           [] {});
+}
+
+template <Target On> void store_row(Function<On>& k, const Output& c, const OutputRow& of) {
+    const auto has_both = k.template reg<pred>(), has_one = k.template reg<pred>();
+    const auto first = k.template reg<u32>(), second = k.template reg<u32>();
+    const auto offset = k.template reg<u64>(), column = k.template reg<u64>();
+    const Pred is_row = value(k, of.row) < c.m;
+    k.template emit<"mul.wide.u32">(offset, of.row, c.ld);
+    k.template emit<"cvt.u64.u32">(column, of.col);
+    const auto at_row = ((value(k, offset) + column) << 2) + c.address;
+    for (std::uint32_t i = 0; i < of.pairs.size(); ++i) {
+        k.template emit<"add.u32">(first, of.col, 8 * i);
+        k.template emit<"add.u32">(second, of.col, 8 * i + 1);
+        epilogue_site(k, of.pairs[i][0], of.row, first);
+        epilogue_site(k, of.pairs[i][1], of.row, second);
+        // Of an odd number of columns the last one stands alone.
+        k.template emit<"setp.lt.and.u32">(has_both, second, c.n, is_row);
+        k.template emit<"setp.eq.and.u32">(has_one, second, c.n, is_row);
+        k.if_(has_both).template emit<"st.global.v2.f32">(at(at_row, 32 * i), of.pairs[i]);
+        k.if_(has_one).template emit<"st.global.f32">(at(at_row, 32 * i), of.pairs[i][0]);
+    }
+}
+
+}  // namespace gemm

@@ -1,0 +1,261 @@
+#pragma once
+/// @file gemm_wgmma.hpp
+/// A GEMM for the tensor cores of sm_90a: C = A B^T, where A has m rows and B has n, both of `depth` elements
+/// of .bf16, row-major; C is .f32. Any m, n and depth but 0: tensor copies give zeros for what is beyond an
+/// edge of A and B, and what is beyond one of C is not stored.
+///
+/// A block is one warpgroup that copies and two or three that multiply, 64 rows of a tile each. Blocks stay,
+/// and take tile after tile of C.
+///
+/// Arguments: tensor maps of A and B (WgmmaGemm::map); u64 c; u32 m, n, depth; u32 ldc (elements from row to
+/// row, an even number). One site, `epilogue`: mod f32 acc, in u32 row, in u32 col.
+
+#include <array>
+
+#include "gemm_output.hpp"
+#include "ptxgraft/dsl.hpp"
+#include "ptxgraft/launch.hpp"
+
+namespace gemm {
+
+/// How many warpgroups multiply, the columns of a tile of C, and how many stages of A and B there are.
+struct WgmmaShape {
+    std::uint32_t consumers = 2, tile_n = 128, stages = 4;
+};
+
+template <WgmmaShape S> class WgmmaGemm;
+
+/// Emits the kernel.
+template <WgmmaShape S = WgmmaShape{}>
+void emit_gemm_wgmma(Module& module, std::string_view name = "gemm_wgmma") {
+    WgmmaGemm<S> gemm(module, name);
+    gemm.find_places();    // of this thread; tiles of C
+    gemm.make_barriers();  // mbarrier.init: of every stage one for "full" and one for "empty"
+    gemm.k.if_(
+        gemm.is_producer,
+        [&] {
+            gemm.give_registers();  // setmaxnreg.dec
+            gemm.one_thread([&] {
+                gemm.for_each_tile([&] {
+                    gemm.for_each_step([&] {
+                        gemm.wait_until_empty();  // mbarrier.try_wait
+                        gemm.copy();              // mbarrier.arrive.expect_tx, cp.async.bulk.tensor
+                    });
+                });
+            });
+        },
+        [&] {
+            gemm.take_registers();  // setmaxnreg.inc
+            gemm.for_each_tile([&] {
+                gemm.for_each_step([&] {
+                    gemm.wait_until_full();  // mbarrier.try_wait
+                    gemm.multiply();         // wgmma.fence, wgmma.mma_async, wgmma.commit_group
+                    gemm.free_last();        // wgmma.wait_group 1, mbarrier.arrive: of the step before
+                });
+                gemm.free_all();  // wgmma.wait_group 0, mbarrier.arrive
+                gemm.store();     // the site, st.global
+            });
+        });
+    gemm.k.template emit<"ret">();
+}
+
+template <WgmmaShape S> class WgmmaGemm {
+    static constexpr TileRows tile = tile_of(128);
+    static constexpr std::uint32_t tile_m = 64 * S.consumers, tile_depth = 64;
+    static constexpr std::uint32_t a_bytes = tile_m * tile.row_bytes, b_bytes = S.tile_n * tile.row_bytes,
+                                   stage_bytes = a_bytes + b_bytes;
+    static constexpr std::uint32_t group = 128, threads = group * (1 + S.consumers);
+    // Of 64 K registers; a thread begins with as many as all of them can have: 168, or 128.
+    static constexpr std::uint32_t producer_registers = S.consumers == 2 ? 40 : 32,
+                                   consumer_registers = S.consumers == 2 ? 232 : 160;
+    static_assert(S.consumers == 2 || S.consumers == 3);
+    static_assert(S.tile_n % 8 == 0 && S.tile_n <= 256 && S.stages >= 2);
+
+  public:
+    static constexpr std::uint32_t shared_bytes = S.stages * stage_bytes;
+    static_assert(shared_bytes <= 227 * 1024 - 1024);
+
+    /// The launch for a C of m rows and n columns on a device that has so many multiprocessors.
+    static ptxgraft::LaunchConfig launch(std::uint32_t m, std::uint32_t n, std::uint32_t multiprocessors) {
+        const std::uint32_t tiles = ((m + tile_m - 1) / tile_m) * ((n + S.tile_n - 1) / S.tile_n);
+        return {.grid = {std::min(tiles, multiprocessors)}, .block = {threads}, .shared_bytes = shared_bytes};
+    }
+    /// Tensor maps of A and of B, but for the address; the bytes from row to row are a multiple of 16.
+    static ptxgraft::TensorMapOptions map_a(std::uint32_t rows, std::uint32_t depth,
+                                            std::uint64_t row_bytes) {
+        return map(rows, depth, row_bytes, tile_m);
+    }
+    static ptxgraft::TensorMapOptions map_b(std::uint32_t rows, std::uint32_t depth,
+                                            std::uint64_t row_bytes) {
+        return map(rows, depth, row_bytes, S.tile_n);
+    }
+
+  private:
+    friend void emit_gemm_wgmma<S>(Module& module, std::string_view name);
+
+    static ptxgraft::TensorMapOptions map(std::uint32_t rows, std::uint32_t depth, std::uint64_t row_bytes,
+                                          std::uint32_t box_rows) {
+        return {.type = ptxgraft::TensorType::bf16,
+                .dims = {depth, rows},
+                .strides = {row_bytes},
+                .box = {tile_depth, box_rows},
+                .swizzle = tile.swizzle,
+                .l2 = ptxgraft::TensorL2Promotion::bytes128};
+    }
+
+    WgmmaGemm(Module& module, std::string_view name)
+        : k(module.entry<sm_90a>(name)),
+          shared(module.dynamic_shared("tiles", swizzle_alignment(tile.swizzle))) {
+        k.directives({.required_threads = {threads}, .min_blocks = 1});
+    }
+
+    void find_places() {
+        map_of_a = address_of_map(k.tensor_map("a")), map_of_b = address_of_map(k.tensor_map("b"));
+        c.address = k.argument<u64>("c");
+        c.m = k.argument<u32>("m"), c.n = k.argument<u32>("n"), depth = k.argument<u32>("depth");
+        c.ld = k.argument<u32>("ldc");
+        k.emit<"cvta.to.global.u64">(c.address, c.address);
+        const auto number = read<"%tid.x">(k);
+        thread = number, lane = number & 31;
+        const auto group_of = number >> 7;
+        // What all lanes have may stand in uniform registers.
+        k.emit<"shfl.sync.idx.b32">(group_of, group_of, 0, 31, -1);
+        is_producer = group_of == 0;
+        consumer = group_of - 1;
+        begin = address_of(k, shared);
+        tiles_m = (value(k, c.m) + (tile_m - 1)) / tile_m;
+        tiles = (value(k, c.n) + (S.tile_n - 1)) / S.tile_n * tiles_m;
+    }
+    Reg<u64> address_of_map(Variable<Space::param> map) {
+        const auto address = k.reg<u64>();
+        k.emit<"mov.b64">(address, map);
+        k.emit<"cvta.param.u64">(address, address);
+        return address;
+    }
+    void make_barriers() {
+        k.if_(value(k, thread) == 0, [&] {
+            k.emit<"prefetch.tensormap">(at(map_of_a));
+            k.emit<"prefetch.tensormap">(at(map_of_b));
+            full.init(1);                 // the producer, and the bytes that it announces
+            empty.init(4 * S.consumers);  // the consumers' warps
+            k.emit<"fence.mbarrier_init.release.cluster">();
+        });
+        k.emit<"bar.sync">(0);
+    }
+
+    // ---- tiles of C, and the steps along the depth
+
+    template <class Body> void for_each_tile(Body&& body) {
+        const auto number = read<"%ctaid.x">(k), blocks = read<"%nctaid.x">(k);
+        k.loop([&](Label end) {
+            k.if_(number >= tiles).emit<"bra">(end);
+            row = number % tiles_m * tile_m;
+            col = number / tiles_m * S.tile_n;
+            body();
+            k.emit<"add.u32">(number, number, blocks);
+        });
+    }
+    template <class Body> void for_each_step(Body&& body) {
+        k.emit<"mov.u32">(step, 0);
+        k.loop_while([&] {
+            body();
+            k.emit<"add.u32">(step, step, tile_depth);
+            return value(k, step) < depth;
+        });
+    }
+
+    // ---- the producer
+
+    void give_registers() { k.emit<"setmaxnreg.dec.sync.aligned.u32">(imm<producer_registers>); }
+    template <class Body> void one_thread(Body&& body) {
+        k.if_(value(k, thread) == 0, [&] {
+            here = cursor(k, 1);  // the first round finds all stages empty
+            body();
+        });
+    }
+    void wait_until_empty() { empty.wait(here); }
+    void copy() {
+        const auto barrier = full.expect_tx(here, stage_bytes);
+        const auto to = value(k, here.stage) * stage_bytes + begin;
+        k.emit<"cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes">(
+            at(to), at(map_of_a, vec(step, row)), at(barrier));
+        k.emit<"cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes">(
+            at(to, a_bytes), at(map_of_b, vec(step, col)), at(barrier));
+        advance(k, here, S.stages);
+    }
+
+    // ---- a consumer: 64 rows of the tile
+
+    void take_registers() {
+        k.emit<"setmaxnreg.inc.sync.aligned.u32">(imm<consumer_registers>);
+        a_first = descriptor(k, descriptor_of(tile), value(k, consumer) * (64 * tile.row_bytes) + begin);
+        b_first = descriptor(k, descriptor_of(tile), value(k, begin) + a_bytes);
+        is_signalling = value(k, lane) == 0;
+        k.emit<"setp.eq.u32">(always, 0, 0);
+        here = cursor(k), last = cursor(k);
+        find_accumulators();
+    }
+    void wait_until_full() { full.wait(here); }
+    void multiply() {
+        const auto a = k.reg<u64>(), b = k.reg<u64>();
+        k.emit<"mad.wide.u32">(a, here.stage, MatrixDescriptor::advance(stage_bytes), a_first);
+        k.emit<"mad.wide.u32">(b, here.stage, MatrixDescriptor::advance(stage_bytes), b_first);
+        const Pred accumulate = value(k, step) != 0;
+        k.emit<"wgmma.fence.sync.aligned">();
+        for (std::uint32_t i = 0; i < tile_depth / 16; ++i) {
+            const auto along = MatrixDescriptor::advance(32 * i);
+            k.emit<wgmma_bf16<S.tile_n>>(acc, value(k, a) + along, value(k, b) + along,
+                                         i == 0 ? accumulate : always, 1, 1, 0, 0);
+        }
+        k.emit<"wgmma.commit_group.sync.aligned">();
+        advance(k, here, S.stages);
+    }
+    // The product of this step goes on; that of the one before is done with its stage.
+    void free_last() {
+        k.emit<"wgmma.wait_group.sync.aligned">(1);
+        k.if_(value(k, step) != 0, [&] { free(); });
+    }
+    void free_all() {
+        k.emit<"wgmma.wait_group.sync.aligned">(0);
+        free();
+    }
+    void free() {
+        empty.arrive_if(is_signalling, last);
+        advance(k, last, S.stages);
+    }
+
+    // Where wgmma_d has register 0, in the tile.
+    void find_accumulators() {
+        const auto in_warp = value(k, lane);
+        row_in_tile = (value(k, thread) >> 5) * 16 - group / 32 * 16 + (in_warp >> 2);
+        col_in_tile = (in_warp & 3) << 1;
+    }
+    void store() {
+        const auto first_row = value(k, row) + row_in_tile, first_col = value(k, col) + col_in_tile;
+        for (std::uint32_t half = 0; half < 2; ++half) {
+            std::array<Regs<f32, 2>, S.tile_n / 8> pairs;
+            for (std::uint32_t j = 0; j < pairs.size(); ++j)
+                pairs[j] = {acc[4 * j + 2 * half], acc[4 * j + 2 * half + 1]};
+            store_row(k, c, {first_row + 8 * half, first_col, pairs});
+        }
+    }
+
+    Function<sm_90a>& k;
+    Variable<Space::shared> shared;  // the stages, each a tile of A and one of B
+    Barriers<sm_90a> full = {k, "full", S.stages}, empty = {k, "empty", S.stages};
+    Output c = {};
+    Reg<u64> map_of_a = {}, map_of_b = {};
+    Reg<u32> depth = {};
+    Reg<u32> thread = {}, lane = {}, consumer = {};  // consumer: which warpgroup of them
+    Reg<u32> begin = {};                             // of the stages
+    Reg<u32> tiles_m = {}, tiles = {};
+    Reg<u32> row = {}, col = {};   // of C's tile
+    Reg<u32> step = k.reg<u32>();  // along the depth, in elements
+    Pred is_producer = {}, is_signalling = {}, always = k.reg<pred>();
+    Cursor here = {}, last = {};          // the next stage; of consumers the one before
+    Reg<u64> a_first = {}, b_first = {};  // descriptors in the first stage
+    Reg<u32> row_in_tile = {}, col_in_tile = {};
+    Regs<f32, S.tile_n / 2> acc = k.regs<f32, S.tile_n / 2>();
+};
+
+}  // namespace gemm

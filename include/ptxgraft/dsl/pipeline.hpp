@@ -1,0 +1,110 @@
+#pragma once
+/// @file dsl/pipeline.hpp
+/// Rings of stages in shared memory, guarded by mbarriers (PTX ISA 9.7.13.15): a barrier for each stage, and
+/// a cursor that goes around. From sm_90 on, PTX 8.0.
+///
+/// @code
+/// Barriers full(k, "full", 4), empty(k, "empty", 4);
+/// …                                               // one thread: full.init(1), empty.init(consumers)
+/// const Cursor in = cursor(k, 1);                 // of a producer: the first round finds all stages empty
+/// empty.wait(in), full.expect_tx(in, bytes);      // … copies that complete at full[in] …
+/// advance(k, in, 4);
+///
+/// const Cursor out = cursor(k);                   // of a consumer
+/// full.wait(out);                                 // … reads …
+/// empty.arrive(out), advance(k, out, 4);
+/// @endcode
+
+#include <cstdint>
+#include <string_view>
+
+#include "ptxgraft/dsl/module.hpp"
+
+namespace ptxgraft::dsl {
+
+/// A stage, and the parity of the phase that is waited for there.
+struct Cursor {
+    Reg<u32> stage, phase;
+};
+/// A cursor at stage 0: `mov.u32 stage, 0;` `mov.u32 phase, 0;`. The phase before a barrier's first one
+/// counts as complete, and has parity 1.
+template <Target On> Cursor cursor(Builder<On>& b, std::uint32_t phase = 0) {
+    const Cursor made = {b.template reg<u32>(), b.template reg<u32>()};
+    b.template emit<"mov.u32">(made.stage, 0);
+    b.template emit<"mov.u32">(made.phase, phase);
+    return made;
+}
+/// To the next of so many stages:
+/// @code
+/// add.u32 stage, stage, 1;
+/// setp.eq.u32 %p, stage, 4;
+/// selp.b32 stage, 0, stage, %p;
+/// @%p xor.b32 phase, phase, 1;
+/// @endcode
+template <Target On> void advance(Builder<On>& b, const Cursor& at, std::uint32_t stages) {
+    const auto is_round = b.template reg<pred>();
+    b.template emit<"add.u32">(at.stage, at.stage, 1);
+    b.template emit<"setp.eq.u32">(is_round, at.stage, stages);
+    b.template emit<"selp.b32">(at.stage, 0, at.stage, is_round);
+    b.if_(is_round).template emit<"xor.b32">(at.phase, at.phase, 1);
+}
+
+/// An mbarrier for each stage.
+template <Target On> class Barriers {
+  public:
+    /// `.shared .align 8 .b64 full[4];` and `mov.u32 %full, full;`, an address that all calls count from.
+    Barriers(Function<On>& k, std::string_view name, std::uint32_t count)
+        : k_(k), count_(count), first_(k.template reg<u32>()) {
+        k_.template emit<"mov.u32">(first_, k.shared(name, {.type = b64, .count = count, .align = 8}));
+    }
+
+    /// `mbarrier.init.shared::cta.b64 [%full+8], arrivals;` for each. One thread does that; others know of it
+    /// by a barrier, copies that complete there by `fence.mbarrier_init.release.cluster`.
+    void init(std::uint32_t arrivals) const {
+        for (std::uint32_t i = 0; i < count_; ++i)
+            k_.template emit<"mbarrier.init.shared::cta.b64">(dsl::at(first_, 8 * i), arrivals);
+    }
+    /// The address of a stage's barrier: `mad.lo.u32 %t, stage, 8, %full;`.
+    [[nodiscard]] Reg<u32> address(const Cursor& at) const {
+        const auto made = k_.template reg<u32>();
+        k_.template emit<"mad.lo.u32">(made, at.stage, 8, first_);
+        return made;
+    }
+    /// Until the cursor's phase is complete: address(), and
+    /// @code
+    /// L1:
+    /// mbarrier.try_wait.parity.shared::cta.b64 %p, [%t], phase;
+    /// @!%p bra L1;
+    /// @endcode
+    void wait(const Cursor& at) const {
+        const auto barrier = address(at);
+        const auto is_complete = k_.template reg<pred>();
+        k_.loop_while([&] {
+            k_.template emit<"mbarrier.try_wait.parity.shared::cta.b64">(is_complete, dsl::at(barrier),
+                                                                         at.phase);
+            return !is_complete;
+        });
+    }
+    /// address(), and `mbarrier.arrive.shared::cta.b64 _, [%t];`
+    void arrive(const Cursor& at) const { arrive(at, k_); }
+    /// The same under a guard.
+    void arrive_if(Pred p, const Cursor& at) const { arrive(at, k_.if_(p)); }
+    /// An arrival that announces bytes: address(), and
+    /// `mbarrier.arrive.expect_tx.shared::cta.b64 _, [%t], bytes;`. Gives the address, for the copies.
+    Reg<u32> expect_tx(const Cursor& at, std::uint32_t bytes) const {
+        const auto barrier = address(at);
+        k_.template emit<"mbarrier.arrive.expect_tx.shared::cta.b64">(sink, dsl::at(barrier), bytes);
+        return barrier;
+    }
+
+  private:
+    void arrive(const Cursor& at, auto&& by) const {
+        const auto barrier = address(at);
+        by.template emit<"mbarrier.arrive.shared::cta.b64">(sink, dsl::at(barrier));
+    }
+    Function<On>& k_;
+    std::uint32_t count_;
+    Reg<u32> first_;
+};
+
+}  // namespace ptxgraft::dsl

@@ -1,0 +1,201 @@
+// The GEMMs of examples/dsl, on the emulator with all of its checks and through the assembler.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gemm_check.hpp"
+
+namespace ptxgraft {
+namespace {
+
+using namespace dsl;
+using gemm::MmaShape;
+using gemm::Size;
+using gemm::WgmmaShape;
+
+std::string ptx_of(const Module& module) {
+    auto ptx = module.ptx();
+    if (!ptx) throw std::runtime_error(describe(ptx.error()));
+    return *ptx;
+}
+Skeleton skeleton_of(const Module& module) {
+    auto made = Skeleton::from_ptx(ptx_of(module));
+    if (!made) throw std::runtime_error(describe(made.error()));
+    return *made;
+}
+Kernel kernel_of(const Skeleton& skeleton, const Device& device, std::vector<Graft> grafts = {},
+                 Route route = Route::inlined) {
+    auto made = skeleton.graft(grafts, device, {.routes = {.route = route}});
+    if (!made) throw std::runtime_error(describe(made.error()));
+    return *made;
+}
+Device checked_device(EmulatorObserver* observer = nullptr) {
+    return *Device::open("emulator",
+                         {.emulator = {.observer = observer,
+                                       .checks = EmulatorChecks::all().with(EmulatorCheck::equal_stores)}});
+}
+
+// Assembled without spills and without a diagnostic about lost performance.
+void expect_good_code(const std::string& ptx) {
+    const auto cubin = default_assembler().assemble(ptx, {.limits = {.spill_bytes = 0, .stack_bytes = 0}});
+    ASSERT_TRUE(cubin) << describe(cubin.error(), ptx);
+    EXPECT_TRUE(cubin->losses.empty());
+    // "(C7510) …", "setmaxnreg ignored …"
+    EXPECT_THAT(cubin->log,
+                testing::Not(testing::AnyOf(testing::HasSubstr("(C"), testing::HasSubstr("ignored"))));
+}
+
+// Relu of what a weighted row and column are added to: exact in .f32 as all the rest.
+Expected<Stub> relu_of_places(const Site& site) {
+    return stub(site, [](StubBuilder<>& b) {
+        const auto acc = b.operand<f32>("acc"), of = b.reg<f32>();
+        b.emit<"cvt.rn.f32.u32">(of, b.operand<u32>("row"));
+        b.emit<"fma.rn.f32">(acc, of, 0.5f, acc);
+        b.emit<"cvt.rn.f32.u32">(of, b.operand<u32>("col"));
+        b.emit<"fma.rn.f32">(acc, of, -0.25f, acc);
+        b.emit<"max.f32">(acc, acc, 0.0f);
+    });
+}
+double relu_of(double acc, std::uint32_t row, std::uint32_t col) {
+    return std::max(acc + 0.5 * row - 0.25 * col, 0.0);
+}
+
+void expect_right(const Device& device, const Size& size, const gemm::Launch& launch,
+                  const gemm::Epilogue& epilogue = gemm::unchanged) {
+    const auto wrong = gemm::check(device, size, launch, epilogue);
+    EXPECT_EQ(wrong, std::nullopt) << *wrong << " of " << size.m << " " << size.n << " " << size.depth;
+}
+template <MmaShape S> void check_mma(std::initializer_list<Size> sizes) {
+    Module module({.target = "sm_80"});
+    gemm::emit_gemm_mma<S>(module);
+    expect_good_code(ptx_of(module));
+    const auto device = checked_device();
+    const auto kernel = kernel_of(skeleton_of(module), device);
+    for (const Size& size : sizes) expect_right(device, size, gemm::launch_mma<S>(kernel, size));
+}
+
+// Sizes that are multiples of nothing; less than a tile; less than a piece of 16 bytes; fewer tiles than
+// stages; no depth at all.
+TEST(Gemm, MmaOfAnySize) {
+    check_mma<MmaShape{}>(
+        {{256, 128, 128}, {131, 257, 93}, {1, 1, 1}, {17, 3, 33}, {129, 130, 0}, {64, 300, 7}});
+}
+TEST(Gemm, MmaOfOtherTiles) {
+    check_mma<MmaShape{.tile_m = 64, .tile_n = 128, .tile_depth = 64, .stages = 3}>(
+        {{65, 127, 201}, {63, 129, 31}});
+    check_mma<MmaShape{
+        .tile_m = 128, .tile_n = 32, .tile_depth = 64, .warps_m = 4, .warps_n = 1, .stages = 2}>(
+        {{129, 33, 200}, {5, 70, 64}});
+    check_mma<MmaShape{.tile_m = 64, .tile_n = 64, .tile_depth = 16, .stages = 5}>({{70, 65, 90}});
+}
+
+TEST(Gemm, MmaWithAStub) {
+    Module module({.target = "sm_80"});
+    gemm::emit_gemm_mma(module);
+    const auto skeleton = skeleton_of(module);
+    const auto stub = relu_of_places(*skeleton.site("epilogue"));
+    ASSERT_TRUE(stub) << describe(stub.error());
+    const auto device = checked_device();
+    const Size size{150, 139, 70};
+    for (const Route route : {Route::inlined, Route::call}) {
+        const auto kernel = kernel_of(skeleton, device, {{"epilogue", *stub}}, route);
+        expect_good_code(kernel.ptx());
+        expect_right(device, size, gemm::launch_mma<MmaShape{}>(kernel, size), relu_of);
+    }
+}
+
+// What the checks are there for: without the barrier a warp may read what another has yet to copy.
+TEST(Gemm, MmaNeedsItsBarrier) {
+    Module module({.target = "sm_80"});
+    gemm::emit_gemm_mma(module);
+    std::string ptx = ptx_of(module);
+    const std::string barrier = "\tbar.sync 0;\n";
+    ptx.erase(ptx.find(barrier), barrier.size());
+    const auto device = checked_device();
+    const auto kernel = kernel_of(*Skeleton::from_ptx(ptx), device);
+    const Size size{128, 128, 128};
+    const auto wrong = gemm::check(device, size, gemm::launch_mma<MmaShape{}>(kernel, size));
+    EXPECT_THAT(wrong.value_or(""), testing::HasSubstr("data race"));
+}
+
+// Of accesses to shared memory, those of ldmatrix and cp.async, by lines.
+TEST(Gemm, MmaHasNoBankConflicts) {
+    Module module({.target = "sm_80"});
+    gemm::emit_gemm_mma(module);
+    EmulatorProfile profile;
+    const auto device = checked_device(&profile);
+    const auto kernel = kernel_of(skeleton_of(module), device);
+    const Size size{128, 128, 160};
+    expect_right(device, size, gemm::launch_mma<MmaShape{}>(kernel, size));
+    std::uint64_t reads = 0, writes = 0;
+    for (const ProfileLine& line : profile.lines()) {
+        if (line.wavefronts == 0) continue;
+        EXPECT_EQ(line.bank_conflicts(), 0u) << line.text;
+        (line.text.find("ldmatrix") != line.text.npos ? reads : writes) += line.warps;
+    }
+    EXPECT_EQ(reads, 4u * 5 * 2 * 8);  // warps, tiles, steps of 16; of A and B each four blocks
+    EXPECT_EQ(writes, 4u * 5 * 8);
+}
+
+template <WgmmaShape S> void check_wgmma(std::initializer_list<Size> sizes, std::uint32_t multiprocessors) {
+    Module module({.target = "sm_90a"});
+    gemm::emit_gemm_wgmma<S>(module);
+    expect_good_code(ptx_of(module));
+    const auto device = checked_device();
+    const auto kernel = kernel_of(skeleton_of(module), device);
+    for (const Size& size : sizes)
+        expect_right(device, size, gemm::launch_wgmma<S>(kernel, size, multiprocessors));
+}
+
+// On one multiprocessor a block takes all tiles, on many each takes one; on four some take more.
+TEST(Gemm, WgmmaOfAnySize) {
+    check_wgmma<WgmmaShape{}>({{256, 128, 128}, {131, 257, 93}, {1, 1, 1}, {17, 3, 65}}, 132);
+    check_wgmma<WgmmaShape{}>({{300, 270, 200}}, 1);
+    check_wgmma<WgmmaShape{}>({{260, 390, 330}}, 4);
+}
+TEST(Gemm, WgmmaOfOtherTiles) {
+    check_wgmma<WgmmaShape{.tile_n = 256}>({{129, 257, 330}}, 2);
+    check_wgmma<WgmmaShape{.consumers = 3, .tile_n = 128, .stages = 2}>({{200, 129, 201}}, 1);
+    check_wgmma<WgmmaShape{.tile_n = 40, .stages = 6}>({{100, 79, 100}}, 1);
+}
+
+TEST(Gemm, WgmmaWithAStub) {
+    Module module({.target = "sm_90a"});
+    gemm::emit_gemm_wgmma(module);
+    const auto skeleton = skeleton_of(module);
+    const auto stub = relu_of_places(*skeleton.site("epilogue"));
+    ASSERT_TRUE(stub) << describe(stub.error());
+    const auto device = checked_device();
+    const Size size{150, 139, 170};
+    for (const Route route : {Route::inlined, Route::call}) {
+        const auto kernel = kernel_of(skeleton, device, {{"epilogue", *stub}}, route);
+        expect_good_code(kernel.ptx());
+        expect_right(device, size, gemm::launch_wgmma<WgmmaShape{}>(kernel, size, 2), relu_of);
+    }
+}
+
+// Without the wait for an empty stage a copy writes what a product still reads; without that for a full one
+// the product reads what is not there yet; without the last wait accumulators are stored too early.
+TEST(Gemm, WgmmaNeedsItsWaits) {
+    Module module({.target = "sm_90a"});
+    gemm::emit_gemm_wgmma(module);
+    const std::string ptx = ptx_of(module);
+    const auto device = checked_device();
+    const Size size{128, 128, 640};
+    // What is wrong without the instructions from this place until the next address of a barrier.
+    const auto without = [&](std::size_t begin) {
+        std::string less = ptx;
+        less.erase(begin, less.find("\tmad", begin) - begin);
+        const auto kernel = kernel_of(*Skeleton::from_ptx(less), device);
+        return gemm::check(device, size, gemm::launch_wgmma<WgmmaShape{}>(kernel, size, 1)).value_or("");
+    };
+    const std::string wait = "\tmbarrier.try_wait";
+    const std::size_t empty = ptx.find(wait), full = ptx.find(wait, empty + 1);
+    EXPECT_THAT(without(empty), testing::HasSubstr("data race"));
+    EXPECT_THAT(without(full), testing::HasSubstr("data race"));
+    EXPECT_THAT(without(ptx.find("\twgmma.wait_group.sync.aligned 0")),
+                testing::HasSubstr("a register that a wgmma still uses"));
+}
+
+}  // namespace
+}  // namespace ptxgraft

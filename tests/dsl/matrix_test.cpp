@@ -1,0 +1,402 @@
+// The layouts of matrix.hpp against what the emulator's tensor cores, ldmatrix and tensor copies do with
+// them; and what its functions and those of pipeline.hpp print.
+
+#include "ptxgraft/dsl/matrix.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <numeric>
+
+#include "ptxgraft/dsl.hpp"
+#include "ptxgraft/emulator_observer.hpp"
+#include "ptxgraft/kernel.hpp"
+
+namespace ptxgraft {
+namespace {
+
+using namespace dsl;
+
+static_assert(swizzled(TensorSwizzle::bytes128, 128 + 16) == 128);
+static_assert(swizzled(TensorSwizzle::bytes64, 128 + 16) == 128);
+static_assert(swizzled(TensorSwizzle::bytes32, 128 + 16) == 128);
+static_assert(swizzled(TensorSwizzle::none, 128 + 16) == 128 + 16);
+static_assert(descriptor_of(tile_of(128)).bits(0x400) == 0x4000'0040'0001'0040);
+static_assert(MatrixDescriptor{128, 256, TensorSwizzle::bytes32, 3}.bits() == 0xC006'0010'0008'0000);
+static_assert(wgmma_bf16<8>.view() == "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16");
+static_assert(wgmma_bf16<256>.view() == "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16");
+
+Kernel kernel_of(const Module& module, const Device& device) {
+    const auto ptx = module.ptx();
+    if (!ptx) throw std::runtime_error(describe(ptx.error()));
+    const auto cubin = default_assembler().assemble(*ptx, {});
+    EXPECT_TRUE(cubin) << describe(cubin.error(), *ptx);
+    const auto kernel = Skeleton::from_ptx(*ptx)->graft({}, device);
+    if (!kernel) throw std::runtime_error(describe(kernel.error()));
+    return *kernel;
+}
+Device checked_device(EmulatorObserver* observer = nullptr) {
+    return *Device::open("emulator", {.emulator = {.observer = observer}});
+}
+template <class T, class... Arguments>
+std::vector<T> run(const Device& device, const Kernel& kernel, std::uint32_t threads, std::size_t count,
+                   const Arguments&... arguments) {
+    const auto out = device.allocate(count * sizeof(T));
+    const auto done = kernel.launch({.block = {threads}}, *out, arguments...);
+    if (!done) throw std::runtime_error(describe(done.error()));
+    return *out->template download<T>();
+}
+
+// Small integers, which are exact in bf16 as in all their sums of products.
+std::uint16_t bf16_of(int value) {
+    return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(static_cast<float>(value)) >> 16);
+}
+int element(Place place, int seed) {
+    return static_cast<int>((place.row * 37 + place.col * 101 + static_cast<unsigned>(seed)) % 23) - 11;
+}
+int product(std::uint32_t row, std::uint32_t col, std::uint32_t depth) {
+    int sum = 0;
+    for (std::uint32_t i = 0; i < depth; ++i) sum += element({row, i}, 1) * element({col, i}, 2);
+    return sum;
+}
+
+// The address of a thread's `bytes` of an argument.
+template <Target On> Reg<u64> of_thread(dsl::Function<On>& k, std::string_view name, std::uint32_t bytes) {
+    const auto thread = k.template reg<u32>();
+    const auto address = k.template argument<u64>(name);
+    k.template emit<"mov.u32">(thread, special<"%tid.x">);
+    k.template emit<"mad.wide.u32">(address, thread, bytes, address);
+    return address;
+}
+
+TEST(DslMatrix, MmaHasItsElementsWhereTheLayoutsSay) {
+    Module module({.target = "sm_80"});
+    auto& k = module.entry<sm_80>("product");
+    const auto out = of_thread(k, "out", 16), a_at = of_thread(k, "a", 16), b_at = of_thread(k, "b", 8);
+    const auto a = k.regs<b32, 4>();
+    const auto b = k.regs<b32, 2>();
+    const auto d = k.regs<f32, 4>();
+    k.emit<"ld.global.v4.b32">(a, at(a_at));
+    k.emit<"ld.global.v2.b32">(b, at(b_at));
+    for (const auto& one : d) k.emit<"mov.f32">(one, 0.0f);
+    k.emit<"mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32">(d, a, b, d);
+    k.emit<"st.global.v4.f32">(at(out), d);
+    k.emit<"ret">();
+    std::vector<std::uint16_t> a_values, b_values;
+    for (std::uint32_t lane = 0; lane < 32; ++lane) {
+        for (std::uint32_t i = 0; i < 8; ++i) a_values.push_back(bf16_of(element(mma_a(lane, i), 1)));
+        for (std::uint32_t i = 0; i < 4; ++i) {
+            const Place of_b = mma_b(lane, i);
+            b_values.push_back(bf16_of(element({of_b.col, of_b.row}, 2)));
+        }
+    }
+    const auto device = checked_device();
+    const auto result = run<float>(device, kernel_of(module, device), 32, 128, *device.upload(a_values),
+                                   *device.upload(b_values));
+    for (std::uint32_t i = 0; i < 128; ++i) {
+        const Place of_d = mma_d(i / 4, i % 4);
+        EXPECT_EQ(result[i], product(of_d.row, of_d.col, 16)) << of_d.row << " " << of_d.col;
+    }
+}
+
+// A tile in shared memory, as the host lays it out.
+struct Image {
+    TileRows tile;
+    std::uint32_t rows;
+    [[nodiscard]] std::uint32_t bytes() const { return rows * tile.row_bytes; }
+    [[nodiscard]] std::vector<std::uint16_t> of(int seed) const {
+        std::vector<std::uint16_t> all(bytes() / 2);
+        for (std::uint32_t row = 0; row < rows; ++row)
+            for (std::uint32_t col = 0; col < tile.row_bytes / 2; ++col)
+                all[tile.offset(row, 2 * col) / 2] = bf16_of(element({row, col}, seed));
+        return all;
+    }
+};
+
+// Copies an argument into shared memory, 16 bytes a thread at a time: where it begins there.
+template <Target On>
+Reg<u32> fill(dsl::Function<On>& k, std::string_view name, Variable<Space::shared> to, std::uint32_t shift,
+              std::uint32_t bytes, std::uint32_t threads) {
+    const auto from = of_thread(k, name, 16);
+    const auto begin = k.template reg<u32>(), here = k.template reg<u32>(), thread = k.template reg<u32>();
+    const auto piece = k.template regs<b32, 4>();
+    k.template emit<"mov.u32">(thread, special<"%tid.x">);
+    k.template emit<"mov.u32">(begin, to);
+    k.template emit<"add.u32">(begin, begin, shift);
+    k.template emit<"mad.lo.u32">(here, thread, 16, begin);
+    for (std::uint32_t i = 0; i < bytes; i += 16 * threads) {
+        k.template emit<"ld.global.v4.b32">(piece, at(from, i));
+        k.template emit<"st.shared.v4.b32">(at(here, i), piece);
+    }
+    k.template emit<"bar.sync">(0);
+    return begin;
+}
+
+// Element `i` of 8 in a lane of what ldmatrix .x4 gives: A of one mma, or B of two.
+Place of_a(std::uint32_t lane, std::uint32_t i) { return mma_a(lane, i); }
+Place of_b(std::uint32_t lane, std::uint32_t i) {
+    const Place place = mma_b(lane, i % 4);
+    return {8 * (i / 4) + place.col, place.row};
+}
+using FindOffset = Reg<u32> (*)(Builder<sm_80>& b, const TileRows& tile, Reg<u32> lane);
+
+// All blocks of 16 rows and 16 columns of a tile of 32 rows, by one warp.
+void check_ldmatrix(std::uint32_t row_bytes, FindOffset find_offset,
+                    Place (*find_place)(std::uint32_t, std::uint32_t)) {
+    const Image image{tile_of(row_bytes), 32};
+    const std::uint32_t blocks = 2 * row_bytes / 32;
+    Module module({.target = "sm_80"});
+    auto& k = module.entry<sm_80>("load");
+    const auto out = of_thread(k, "out", 16 * blocks);
+    const auto smem =
+        k.shared("smem", {.count = image.bytes(), .align = swizzle_alignment(image.tile.swizzle)});
+    const auto begin = fill(k, "tile", smem, 0, image.bytes(), 32);
+    const auto lane = k.reg<u32>(), here = k.reg<u32>();
+    k.emit<"mov.u32">(lane, special<"%laneid">);
+    const auto rows = find_offset(k, image.tile, lane);
+    k.emit<"add.u32">(rows, rows, begin);
+    const auto four = k.regs<b32, 4>();
+    for (std::uint32_t i = 0; i < blocks; ++i) {
+        k.emit<"xor.b32">(here, rows, 32 * (i / 2));
+        k.emit<"ldmatrix.sync.aligned.m8n8.x4.shared.b16">(four, at(here, i % 2 * 16 * row_bytes));
+        k.emit<"st.global.v4.b32">(at(out, 16 * i), four);
+    }
+    k.emit<"ret">();
+    EmulatorProfile profile;
+    const auto device = checked_device(&profile);
+    const auto result = run<std::uint16_t>(device, kernel_of(module, device), 32, 32 * 8 * blocks,
+                                           *device.upload(image.of(1)));
+    for (std::uint32_t i = 0; i < result.size(); ++i) {
+        const std::uint32_t lane_of = i / 8 / blocks, block = i / 8 % blocks;
+        const Place inside = find_place(lane_of, i % 8);
+        const Place place = {block % 2 * 16 + inside.row, block / 2 * 16 + inside.col};
+        ASSERT_EQ(result[i], bf16_of(element(place, 1))) << row_bytes << " " << lane_of << " " << block;
+    }
+    std::uint64_t loads = 0;
+    for (const ProfileLine& line : profile.lines())
+        if (line.text.find("ldmatrix") != line.text.npos) {
+            loads += line.warps;
+            EXPECT_EQ(line.bank_conflicts(), 0u) << row_bytes;
+        }
+    EXPECT_EQ(loads, blocks);
+}
+
+TEST(DslMatrix, LdmatrixReadsSwizzledTilesWithoutConflicts) {
+    for (const std::uint32_t row_bytes : {32u, 64u, 128u}) {
+        check_ldmatrix(row_bytes, ldmatrix_offset_a<sm_80>, of_a);
+        check_ldmatrix(row_bytes, ldmatrix_offset_b<sm_80>, of_b);
+    }
+    // A lane gives the row whose first elements are at the register that it is for.
+    for (std::uint32_t lane = 0; lane < 32; ++lane) {
+        EXPECT_EQ(ldmatrix_a(lane), of_a(lane % 8 * 4, lane / 8 * 2));
+        EXPECT_EQ(ldmatrix_b(lane), of_b(lane % 8 * 4, lane / 8 * 2));
+    }
+}
+
+TEST(DslMatrix, TensorCopiesSwizzleAsTileRowsSay) {
+    for (const std::uint32_t row_bytes : {32u, 64u, 128u}) {
+        const Image image{tile_of(row_bytes), 16};
+        Module module({.target = "sm_90a"});
+        auto& k = module.entry<sm_90a>("copy");
+        const auto out = of_thread(k, "out", 4);
+        const auto map = k.tensor_map("map");
+        const auto smem = k.shared("smem", {.count = image.bytes(), .align = 1024});
+        const Barriers full(k, "full", 1);
+        const auto thread = k.reg<u32>(), here = k.reg<u32>();
+        const auto map_at = k.reg<u64>();
+        const auto is_first = k.reg<pred>();
+        k.emit<"mov.u32">(thread, special<"%tid.x">);
+        k.emit<"mov.u32">(here, smem);
+        k.emit<"mov.b64">(map_at, map);
+        k.emit<"cvta.param.u64">(map_at, map_at);
+        k.emit<"setp.eq.u32">(is_first, thread, 0);
+        const Cursor at_first = cursor(k);
+        k.if_(is_first, [&] {
+            full.init(1);
+            k.emit<"fence.mbarrier_init.release.cluster">();
+            const auto barrier = full.expect_tx(at_first, image.bytes());
+            k.emit<"cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes">(
+                at(here), at(map_at, vec(0, 0)), at(barrier));
+        });
+        k.emit<"bar.sync">(0);
+        full.wait(at_first);
+        k.emit<"mad.lo.u32">(here, thread, 4, here);
+        const auto word = k.reg<b32>();
+        for (std::uint32_t i = 0; i < image.bytes(); i += 128) {
+            k.emit<"ld.shared.b32">(word, at(here, i));
+            k.emit<"st.global.b32">(at(out, i), word);
+        }
+        k.emit<"ret">();
+        const auto device = checked_device();
+        std::vector<std::uint16_t> rows;
+        for (std::uint32_t i = 0; i < image.bytes() / 2; ++i)
+            rows.push_back(bf16_of(element({i / (row_bytes / 2), i % (row_bytes / 2)}, 1)));
+        const auto tensor = device.upload(rows);
+        const auto encoded = tensor->encode_tensor_map({.type = TensorType::bf16,
+                                                        .dims = {row_bytes / 2, image.rows},
+                                                        .strides = {row_bytes},
+                                                        .box = {row_bytes / 2, image.rows},
+                                                        .swizzle = image.tile.swizzle});
+        ASSERT_TRUE(encoded) << describe(encoded.error());
+        EXPECT_EQ(run<std::uint16_t>(device, kernel_of(module, device), 32, rows.size(), *encoded),
+                  image.of(1));
+    }
+}
+
+// A and B of 64 rows each, A first, in shared memory `shift` bytes behind a multiple of 1024.
+struct Multiplicands {
+    std::vector<std::uint16_t> a, b;
+    MatrixDescriptor layout;
+    std::uint32_t depth = 16, shift = 0;
+};
+
+void check_wgmma(const Multiplicands& of) {
+    const auto a_bytes = static_cast<std::uint32_t>(2 * of.a.size()), bytes = 2 * a_bytes;
+    Module module({.target = "sm_90a"});
+    auto& k = module.entry<sm_90a>("product");
+    const auto out = of_thread(k, "out", 128);
+    const auto smem = k.shared("smem", {.count = of.shift + bytes, .align = 1024});
+    const auto begin = fill(k, "tiles", smem, of.shift, bytes, 128);
+    k.emit<"fence.proxy.async.shared::cta">();
+    k.emit<"bar.sync">(0);
+    const auto a = descriptor(k, of.layout, begin);
+    k.emit<"add.u32">(begin, begin, a_bytes);
+    const auto b = descriptor(k, of.layout, begin);
+    const auto d = k.regs<f32, 32>();
+    k.emit<"wgmma.fence.sync.aligned">();
+    for (std::uint32_t i = 0; i < of.depth; i += 16) {
+        const auto accumulate = k.reg<pred>();
+        k.emit<"setp.ne.u32">(accumulate, i, 0);
+        k.emit<wgmma_bf16<64>>(d, a, b, accumulate, 1, 1, 0, 0);
+        k.emit<"add.u64">(a, a, MatrixDescriptor::advance(32));
+        k.emit<"add.u64">(b, b, MatrixDescriptor::advance(32));
+    }
+    k.emit<"wgmma.commit_group.sync.aligned">();
+    k.emit<"wgmma.wait_group.sync.aligned">(0);
+    for (std::uint32_t i = 0; i < 32; ++i) k.emit<"st.global.f32">(at(out, 4 * i), d[i]);
+    k.emit<"ret">();
+    auto tiles = of.a;
+    tiles.insert(tiles.end(), of.b.begin(), of.b.end());
+    const auto device = checked_device();
+    const auto result = run<float>(device, kernel_of(module, device), 128, 128 * 32, *device.upload(tiles));
+    for (std::uint32_t i = 0; i < result.size(); ++i) {
+        const Place place = wgmma_d(i / 32, i % 32);
+        ASSERT_EQ(result[i], product(place.row, place.col, of.depth)) << i;
+    }
+}
+
+TEST(DslMatrix, WgmmaReadsWhatDescriptorsSay) {
+    for (const std::uint32_t row_bytes : {32u, 64u, 128u}) {
+        const Image image{tile_of(row_bytes), 64};
+        check_wgmma({image.of(1), image.of(2), descriptor_of(image.tile), row_bytes / 2});
+        // The pattern begins 256 bytes behind a multiple of its own size.
+        MatrixDescriptor shifted = descriptor_of(image.tile);
+        shifted.base_offset = 256 / 128;
+        check_wgmma({image.of(1), image.of(2), shifted, row_bytes / 2, 256});
+    }
+}
+// Without a swizzle 8 rows of 16 bytes lie together: here those of the first 8 columns before the others.
+TEST(DslMatrix, WgmmaReadsWhatDescriptorsWithoutSwizzleSay) {
+    constexpr MatrixDescriptor layout{.leading_bytes = 8 * 128, .stride_bytes = 128};
+    const auto laid_out = [&](int seed) {
+        std::vector<std::uint16_t> all(64 * 16);
+        for (std::uint32_t i = 0; i < all.size(); ++i) {
+            const Place place{i / 16, i % 16};
+            const std::uint32_t byte = place.row / 8 * layout.stride_bytes + place.row % 8 * 16 +
+                                       place.col / 8 * layout.leading_bytes + place.col % 8 * 2;
+            all[byte / 2] = bf16_of(element(place, seed));
+        }
+        return all;
+    };
+    check_wgmma({laid_out(1), laid_out(2), layout});
+}
+
+// Lines of a body from the first that begins so.
+std::string lines_from(const std::string& ptx, std::string_view first) {
+    std::string out;
+    for (std::size_t at = ptx.find(first); at < ptx.rfind('}');) {
+        const std::size_t end = ptx.find('\n', at);
+        out += ptx.substr(at + (ptx[at] == '\t'), end - at - (ptx[at] == '\t') + 1);
+        at = end + 1;
+    }
+    return out;
+}
+
+TEST(DslMatrix, FunctionsPrintWhatTheySay) {
+    Module module({.target = "sm_90a"});
+    auto& k = module.entry("prints");
+    const auto lane = k.reg<u32>();
+    k.emit<"mov.u32">(lane, special<"%laneid">);
+    const auto offset = ldmatrix_offset_a(k, tile_of(128), lane);
+    (void)ldmatrix_offset_b(k, tile_of(64), lane);
+    (void)descriptor(k, descriptor_of(tile_of(128)), offset);
+    k.emit<"ret">();
+    EXPECT_EQ(lines_from(*module.ptx(), "\tmov.u32"), R"(mov.u32 %u1, %laneid;
+and.b32 %u2, %u1, 15;
+bfe.u32 %u3, %u1, 4, 1;
+shl.b32 %u3, %u3, 4;
+mad.lo.u32 %u4, %u2, 128, %u3;
+shr.b32 %u5, %u4, 3;
+and.b32 %u5, %u5, 112;
+xor.b32 %u4, %u4, %u5;
+and.b32 %u6, %u1, 7;
+bfe.u32 %u7, %u1, 4, 1;
+mad.lo.u32 %u6, %u7, 8, %u6;
+bfe.u32 %u8, %u1, 3, 1;
+shl.b32 %u8, %u8, 4;
+mad.lo.u32 %u9, %u6, 64, %u8;
+shr.b32 %u10, %u9, 3;
+and.b32 %u10, %u10, 48;
+xor.b32 %u9, %u9, %u10;
+bfe.u32 %u11, %u4, 4, 14;
+cvt.u64.u32 %ud1, %u11;
+or.b64 %ud1, %ud1, 4611686293305360384;
+ret;
+)");
+}
+
+TEST(DslPipeline, PrintsWhatItSays) {
+    Module module({.target = "sm_90a"});
+    auto& k = module.entry("ring");
+    const Barriers full(k, "full", 2);
+    const Cursor at_stage = cursor(k, 1);
+    const auto p = k.reg<pred>();
+    full.init(3);
+    full.wait(at_stage);
+    full.expect_tx(at_stage, 512);
+    full.arrive(at_stage);
+    k.emit<"setp.eq.u32">(p, at_stage.stage, 0);
+    full.arrive_if(p, at_stage);
+    advance(k, at_stage, 2);
+    k.emit<"ret">();
+    const auto ptx = module.ptx();
+    ASSERT_TRUE(ptx) << describe(ptx.error());
+    EXPECT_TRUE(default_assembler().assemble(*ptx));
+    EXPECT_THAT(*ptx, testing::HasSubstr("\t.shared .align 8 .b64 full[2];\n"));
+    EXPECT_EQ(lines_from(*ptx, "\tmov.u32"), R"(mov.u32 %u1, full;
+mov.u32 %u2, 0;
+mov.u32 %u3, 1;
+mbarrier.init.shared::cta.b64 [%u1], 3;
+mbarrier.init.shared::cta.b64 [%u1+8], 3;
+mad.lo.u32 %u4, %u2, 8, %u1;
+L1:
+mbarrier.try_wait.parity.shared::cta.b64 %p2, [%u4], %u3;
+@!%p2 bra L1;
+mad.lo.u32 %u5, %u2, 8, %u1;
+mbarrier.arrive.expect_tx.shared::cta.b64 _, [%u5], 512;
+mad.lo.u32 %u6, %u2, 8, %u1;
+mbarrier.arrive.shared::cta.b64 _, [%u6];
+setp.eq.u32 %p1, %u2, 0;
+mad.lo.u32 %u7, %u2, 8, %u1;
+@%p1 mbarrier.arrive.shared::cta.b64 _, [%u7];
+add.u32 %u2, %u2, 1;
+setp.eq.u32 %p3, %u2, 2;
+selp.b32 %u2, 0, %u2, %p3;
+@%p3 xor.b32 %u3, %u3, 1;
+ret;
+)");
+}
+
+}  // namespace
+}  // namespace ptxgraft
