@@ -29,7 +29,7 @@ template <Type T> inline constexpr int bytes_shift = std::countr_zero(bytes_of<T
 using Values = std::vector<Reg<f32>>;
 
 /// The one or two elements of 32 bits.
-template <Type T> void unpack(Function<>& k, const auto& word, Values& to) {
+template <Type T> void unpack(FunctionBuilder<>& k, const auto& word, Values& to) {
     if constexpr (T == f32) {
         to.push_back(word);
     } else if constexpr (T == bf16) {  // the upper half of an .f32
@@ -48,7 +48,7 @@ template <Type T> void unpack(Function<>& k, const auto& word, Values& to) {
 
 /// Loads under a predicate; where it does not hold, the values are anything.
 template <Type T, Memory M = Memory::changing>
-[[nodiscard]] Values load(Function<>& k, Access access, Pred p, const Reg<u64>& from,
+[[nodiscard]] Values load(FunctionBuilder<>& k, Access access, Pred p, const Reg<u64>& from,
                           std::int64_t offset = 0) {
     Values values;
     if (access == Access::vector) {
@@ -77,7 +77,7 @@ template <Type T, Memory M = Memory::changing>
 
 /// Stores under a predicate, rounded to nearest even.
 template <Type T>
-void store(Function<>& k, Access access, Pred p, const Reg<u64>& to, std::int64_t offset,
+void store(FunctionBuilder<>& k, Access access, Pred p, const Reg<u64>& to, std::int64_t offset,
            const Values& values) {
     if constexpr (T == f32) {
         if (access == Access::vector)

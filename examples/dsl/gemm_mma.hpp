@@ -254,7 +254,7 @@ template <MmaShape S> class MmaGemm {
         }
     }
 
-    Function<sm_80>& k;
+    FunctionBuilder<sm_80>& k;
     Variable<Space::shared> shared;  // the stages, each a tile of A and one of B
     Output c = {};
     Reg<u32> depth = {};

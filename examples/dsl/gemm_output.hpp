@@ -18,13 +18,13 @@ struct Output {
 };
 
 /// What a special register has: `mov.u32 %u1, %tid.x;`
-template <Literal Name, Target On> Value<u32, On> read(Function<On>& k) {
+template <Literal Name, Target On> Value<u32, On> read(FunctionBuilder<On>& k) {
     const auto number = k.template reg<u32>();
     k.template emit<"mov.u32">(number, special<Name>);
     return value(k, number);
 }
 /// The address of a variable in shared memory: `mov.u32 %u1, tiles;`
-template <Target On> Value<u32, On> address_of(Function<On>& k, Variable<Space::shared> variable) {
+template <Target On> Value<u32, On> address_of(FunctionBuilder<On>& k, Variable<Space::shared> variable) {
     const auto address = k.template reg<u32>();
     k.template emit<"mov.u32">(address, variable);
     return value(k, address);
@@ -38,12 +38,12 @@ struct OutputRow {
 
 /// The site that every element goes through, on its way from the accumulators. It is asked about elements
 /// beyond the last row and column too, whose results are dropped.
-template <Target On> void epilogue_site(Function<On>& k, Reg<f32> acc, Reg<u32> row, Reg<u32> col) {
+template <Target On> void epilogue_site(FunctionBuilder<On>& k, Reg<f32> acc, Reg<u32> row, Reg<u32> col) {
     k.site("epilogue", {mod("acc", acc), in("row", row), in("col", col)}, {.heat = ptxgraft::Heat::cold},
            [] {});
 }
 
-template <Target On> void store_row(Function<On>& k, const Output& c, const OutputRow& of) {
+template <Target On> void store_row(FunctionBuilder<On>& k, const Output& c, const OutputRow& of) {
     const auto has_both = k.template reg<pred>(), has_one = k.template reg<pred>();
     const auto first = k.template reg<u32>(), second = k.template reg<u32>();
     const auto offset = k.template reg<u64>(), column = k.template reg<u64>();

@@ -240,7 +240,7 @@ template <WgmmaShape S> class WgmmaGemm {
         }
     }
 
-    Function<sm_90a>& k;
+    FunctionBuilder<sm_90a>& k;
     Variable<Space::shared> shared;  // the stages, each a tile of A and one of B
     Barriers<sm_90a> full = {k, "full", S.stages}, empty = {k, "empty", S.stages};
     Output c = {};

@@ -20,7 +20,7 @@ struct MapOptions {
 };
 
 /// `in f32 x0, in f32 x1, …, out f32 y`
-inline void emit_map_site(Function<>& k, const Values& x, const Reg<f32>& y) {
+inline void emit_map_site(FunctionBuilder<>& k, const Values& x, const Reg<f32>& y) {
     std::vector<std::string> names(x.size());
     std::vector<SiteArgument> arguments;
     for (std::size_t i = 0; i < x.size(); ++i)

@@ -27,7 +27,7 @@ struct Chunk {
 /// The row of this block, %ctaid.x, of `columns` elements: at most 2^31 - 1.
 template <Type T> class Row {
   public:
-    Row(Function<>& k, const RowOptions& options, Reg<u32> columns)
+    Row(FunctionBuilder<>& k, const RowOptions& options, Reg<u32> columns)
         : k_(k),
           options_(options),
           columns_(columns),
@@ -115,7 +115,7 @@ template <Type T> class Row {
         return address;
     }
 
-    Function<>& k_;
+    FunctionBuilder<>& k_;
     RowOptions options_;
     Reg<u32> columns_, row_, first_;  // first_: the column of this thread's first element,
     Reg<u64> mine_;                   // and the bytes before it

@@ -124,7 +124,7 @@ bool Emitter::fits(const isa::Match& match, std::span<const Shape> operands) {
 
 Expected<void> Emitter::check(std::string_view name, std::span<const Shape> operands) {
     if (find_form(name, operands, target_).row != nullptr) return {};
-    const Problem problem = explain(name, operands, target_);
+    const InstructionProblem problem = explain(name, operands, target_);
     return keep(fail(problem.code, fmt::format("{}: {}", name, problem.message.view())));
 }
 
@@ -142,7 +142,7 @@ Expected<void> Emitter::emit_list(std::string_view name, std::span<const AnyOper
 
 void Emitter::require(std::string_view name, const isa::Match& match) {
     if (is_available(match, target_)) return;
-    const Problem problem = checking::unavailable(name, match, target_);
+    const InstructionProblem problem = checking::unavailable(name, match, target_);
     (void)keep(fail(problem.code, std::string(problem.message.view())));
 }
 

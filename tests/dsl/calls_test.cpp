@@ -6,7 +6,7 @@
 #include "ptxgraft/dsl.hpp"
 #include "ptxgraft/syntax.hpp"
 
-std::size_t emit_every_opcode(ptxgraft::dsl::Function<>& k);
+std::size_t emit_every_opcode(ptxgraft::dsl::FunctionBuilder<>& k);
 
 namespace ptxgraft {
 namespace {

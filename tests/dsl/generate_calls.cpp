@@ -81,7 +81,7 @@ int main(int argc, char** argv) {
     std::ofstream out(argv[1]);
     out << "// Generated: a call of every opcode.\n#include \"ptxgraft/dsl.hpp\"\nusing namespace "
            "ptxgraft::dsl;\n"
-           "std::size_t emit_every_opcode(Function<>& k) {\n";
+           "std::size_t emit_every_opcode(FunctionBuilder<>& k) {\n";
     std::size_t calls = 0;
     for (const isa::Opcode& opcode : isa::table_opcodes) {
         bool is_done = false;  // its first form

@@ -62,7 +62,8 @@ int product(std::uint32_t row, std::uint32_t col, std::uint32_t depth) {
 }
 
 // The address of a thread's `bytes` of an argument.
-template <Target On> Reg<u64> of_thread(dsl::Function<On>& k, std::string_view name, std::uint32_t bytes) {
+template <Target On>
+Reg<u64> of_thread(dsl::FunctionBuilder<On>& k, std::string_view name, std::uint32_t bytes) {
     const auto thread = k.template reg<u32>();
     const auto address = k.template argument<u64>(name);
     k.template emit<"mov.u32">(thread, special<"%tid.x">);
@@ -116,8 +117,8 @@ struct Image {
 
 // Copies an argument into shared memory, 16 bytes a thread at a time: where it begins there.
 template <Target On>
-Reg<u32> fill(dsl::Function<On>& k, std::string_view name, Variable<Space::shared> to, std::uint32_t shift,
-              std::uint32_t bytes, std::uint32_t threads) {
+Reg<u32> fill(dsl::FunctionBuilder<On>& k, std::string_view name, Variable<Space::shared> to,
+              std::uint32_t shift, std::uint32_t bytes, std::uint32_t threads) {
     const auto from = of_thread(k, name, 16);
     const auto begin = k.template reg<u32>(), here = k.template reg<u32>(), thread = k.template reg<u32>();
     const auto piece = k.template regs<b32, 4>();

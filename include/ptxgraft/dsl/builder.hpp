@@ -37,7 +37,7 @@
 
 namespace ptxgraft::dsl {
 
-// The targets that a builder may be made for: `Function<sm_90a>`.
+// The targets that a builder may be made for: `FunctionBuilder<sm_90a>`.
 inline constexpr Target any_target = {}, sm_75 = {{75, 0}, 0}, sm_80 = {{80, 0}, 0}, sm_86 = {{86, 0}, 0},
                         sm_89 = {{89, 0}, 0}, sm_90 = {{90, 0}, 0}, sm_90a = {{90, 'a'}, 0},
                         sm_100a = {{100, 'a'}, 0}, sm_100f = {{100, 'f'}, 0}, sm_103a = {{103, 'a'}, 0},
@@ -88,7 +88,7 @@ template <Literal Name, Target On, class... Operands> struct Form {
 };
 
 template <class F, Literal Name, Target On> consteval auto message_of() {
-    constexpr Problem problem = explain(Name.view(), F::shapes, On);
+    constexpr InstructionProblem problem = explain(Name.view(), F::shapes, On);
     Text<problem.message.view().size()> out;
     for (std::size_t i = 0; i < problem.message.view().size(); ++i) out.text[i] = problem.message.view()[i];
     return out;

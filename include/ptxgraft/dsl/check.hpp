@@ -25,7 +25,7 @@ struct Target {
 };
 
 /// What is wrong with an instruction.
-struct Problem {
+struct InstructionProblem {
     Errc code = Errc::ok;
     int operand = -1;  ///< counted from 0; -1: the instruction as a whole
     isa::Message message = {};
@@ -35,8 +35,8 @@ struct Problem {
 [[nodiscard]] constexpr isa::Match find_form(std::string_view name, std::span<const Shape> operands,
                                              Target target = {});
 /// Why there is none.
-[[nodiscard]] constexpr Problem explain(std::string_view name, std::span<const Shape> operands,
-                                        Target target = {});
+[[nodiscard]] constexpr InstructionProblem explain(std::string_view name, std::span<const Shape> operands,
+                                                   Target target = {});
 /// Whether a target has the form that was found, and a version: the alternatives that it needs one of.
 [[nodiscard]] constexpr bool is_available(const isa::Match& match, Target target);
 
@@ -469,9 +469,9 @@ constexpr Errc code_of(Fault fault) {
     }
 }
 
-constexpr Problem problem_of(const Checker& c, const Match& match) {
-    Problem out{.code = code_of(c.fault),
-                .operand = c.fault == Fault::count ? -1 : static_cast<int>(c.right)};
+constexpr InstructionProblem problem_of(const Checker& c, const Match& match) {
+    InstructionProblem out{.code = code_of(c.fault),
+                           .operand = c.fault == Fault::count ? -1 : static_cast<int>(c.right)};
     isa::Message& to = out.message;
     if (c.fault == Fault::count && c.shape == nullptr) {
         to.add("wrong number of operands; form: ").add(match.row->syntax);
@@ -527,14 +527,14 @@ constexpr void add_version(isa::Message& to, std::uint16_t version) {
     to.add(std::int64_t{version / 10}).add(".").add(std::int64_t{version % 10});
 }
 
-constexpr Problem unavailable(std::string_view name, const Match& match, Target target) {
+constexpr InstructionProblem unavailable(std::string_view name, const Match& match, Target target) {
     std::span<const isa::Since> since = match.row->since;
     for (const isa::Constraint& c : match.row->constraints)
         if (c.kind == isa::Constraint::Kind::since && match.any_holds(c.left) &&
             !supports_any(c.since, target))
             since = c.since;
     const bool has_target = supports_any(since, {target.architecture, 0});
-    Problem out{.code = has_target ? Errc::version_too_old : Errc::target_not_able};
+    InstructionProblem out{.code = has_target ? Errc::version_too_old : Errc::target_not_able};
     out.message.add(name).add(" needs ");
     bool is_first = true;
     for (const isa::Since& s : since) {
@@ -589,9 +589,9 @@ constexpr isa::Match find_form(std::string_view name, std::span<const Shape> ope
     return found;
 }
 
-constexpr Problem explain(std::string_view name, std::span<const Shape> operands, Target target) {
+constexpr InstructionProblem explain(std::string_view name, std::span<const Shape> operands, Target target) {
     const checking::Words words(name);
-    Problem best;
+    InstructionProblem best;
     std::size_t most = 0;
     const isa::Opcode* longest = nullptr;
     checking::any_opcode(words, name, [&](const isa::Opcode& opcode, std::span<const std::string_view> rest) {

@@ -50,7 +50,7 @@ struct VariableOptions {
     bool is_visible = false;  ///< to other modules and to the host
 };
 
-/// An operand of a site that a function declares, see Function::site.
+/// An operand of a site that a function declares, see FunctionBuilder::site.
 struct SiteArgument {
     Direction direction;
     std::string_view name;
@@ -109,7 +109,7 @@ PTXGRAFT_API std::string site_after(std::span<const SiteArgument> arguments);
 }  // namespace emitting
 
 /// An entry or a device function: its body is what it emits. Belongs to its module.
-template <Target On = any_target> class Function : public Builder<On> {
+template <Target On = any_target> class FunctionBuilder : public Builder<On> {
   public:
     /// Its name, for calls: `b.emit<"call.uni">(list(result), f.name(), list(a, b))`.
     [[nodiscard]] FunctionName name() const { return {head_.name}; }
@@ -169,7 +169,7 @@ template <Target On = any_target> class Function : public Builder<On> {
 
   private:
     friend class Module;
-    Function(emitting::Head& head, Target target) : Builder<On>(target), head_(head) {}
+    FunctionBuilder(emitting::Head& head, Target target) : Builder<On>(target), head_(head) {}
     emitting::Head& head_;
 };
 
@@ -189,11 +189,11 @@ class PTXGRAFT_API Module {
     Module& operator=(const Module&) = delete;
 
     /// A new `.visible .entry`. It lives as long as the module.
-    template <Target On = any_target> Function<On>& entry(std::string_view name) {
+    template <Target On = any_target> FunctionBuilder<On>& entry(std::string_view name) {
         return add<On>(name, true);
     }
     /// A new `.func`. Its declaration stands before all bodies, so that any may call any.
-    template <Target On = any_target> Function<On>& function(std::string_view name) {
+    template <Target On = any_target> FunctionBuilder<On>& function(std::string_view name) {
         return add<On>(name, false);
     }
 
@@ -218,12 +218,12 @@ class PTXGRAFT_API Module {
         std::unique_ptr<emitting::Head> head;
         std::shared_ptr<Emitter> body;
     };
-    template <Target On> Function<On>& add(std::string_view name, bool is_entry) {
+    template <Target On> FunctionBuilder<On>& add(std::string_view name, bool is_entry) {
         auto head =
             std::make_unique<emitting::Head>(emitting::Head{.name = std::string(name), .is_entry = is_entry});
-        auto function = std::shared_ptr<Function<On>>(new Function<On>(*head, target_for(On)));
+        auto function = std::shared_ptr<FunctionBuilder<On>>(new FunctionBuilder<On>(*head, target_for(On)));
         if (options_.line_info) function->show_lines(1);
-        Function<On>& made = *function;
+        FunctionBuilder<On>& made = *function;
         functions_.push_back({std::move(head), std::move(function)});
         return made;
     }

@@ -53,7 +53,7 @@ template <Target On> void advance(Builder<On>& b, const Cursor& at, std::uint32_
 template <Target On> class Barriers {
   public:
     /// `.shared .align 8 .b64 full[4];` and `mov.u32 %full, full;`, an address that all calls count from.
-    Barriers(Function<On>& k, std::string_view name, std::uint32_t count)
+    Barriers(FunctionBuilder<On>& k, std::string_view name, std::uint32_t count)
         : k_(k), count_(count), first_(k.template reg<u32>()) {
         k_.template emit<"mov.u32">(first_, k.shared(name, {.type = b64, .count = count, .align = 8}));
     }
@@ -102,7 +102,7 @@ template <Target On> class Barriers {
         const auto barrier = address(at);
         by.template emit<"mbarrier.arrive.shared::cta.b64">(sink, dsl::at(barrier));
     }
-    Function<On>& k_;
+    FunctionBuilder<On>& k_;
     std::uint32_t count_;
     Reg<u32> first_;
 };
