@@ -17,19 +17,6 @@ struct Output {
     Reg<u32> m, n, ld;
 };
 
-/// What a special register has: `mov.u32 %u1, %tid.x;`
-template <Literal Name, Target On> Value<u32, On> read(FunctionBuilder<On>& k) {
-    const auto number = k.template reg<u32>();
-    k.template emit<"mov.u32">(number, special<Name>);
-    return value(k, number);
-}
-/// The address of a variable in shared memory: `mov.u32 %u1, tiles;`
-template <Target On> Value<u32, On> address_of(FunctionBuilder<On>& k, Variable<Space::shared> variable) {
-    const auto address = k.template reg<u32>();
-    k.template emit<"mov.u32">(address, variable);
-    return value(k, address);
-}
-
 /// Columns of a row whose accumulators a thread has: `col` and `col` + 1, and the same 8 columns on, and on.
 struct OutputRow {
     Reg<u32> row, col;

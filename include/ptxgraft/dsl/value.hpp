@@ -42,6 +42,23 @@ template <Target On, Type T> [[nodiscard]] Value<T, On> value(Builder<On>& build
     return {builder, reg};
 }
 
+/// What a special register has: `mov.u32 %u1, %tid.x;` of `read<"%tid.x">(b)`.
+template <Literal Name, Target On> [[nodiscard]] auto read(Builder<On>& builder) {
+    constexpr Type type = shape_of<Special<Name>>.type;
+    const auto number = builder.template reg<type>();
+    builder.template emit<typed<"mov", type>()>(number, special<Name>);
+    return value(builder, number);
+}
+/// The address of a variable: `mov.u32 %u1, tiles;` in .shared, `mov.u64` in other spaces. There it is one in
+/// that space; cvta makes a generic one of it.
+template <Target On, Space S>
+[[nodiscard]] auto address_of(Builder<On>& builder, const Variable<S>& variable) {
+    constexpr Type type = S == Space::shared ? u32 : u64;
+    const auto address = builder.template reg<type>();
+    builder.template emit<typed<"mov", type>()>(address, variable);
+    return value(builder, address);
+}
+
 namespace calculating {
 
 constexpr bool is_integer(Type type) { return syntax::row(type).is_integer(); }
