@@ -22,9 +22,8 @@
 /// operand.hpp: what operands there are; builder.hpp: emit, guards, branches and loops; module.hpp: entries,
 /// functions, variables, sites; stub.hpp: stubs for sites; value.hpp: arithmetic with operators; reduce.hpp:
 /// sums and maxima of warps and blocks; matrix.hpp, pipeline.hpp: layouts of the tensor cores, rings of
-/// mbarriers; any_operand.hpp: instructions made of data. An instruction costs a compiler some 8 milliseconds,
-/// once however often it is emitted, and the table 0.4 s a source file: ptxgraft.hpp does not include this
-/// header.
+/// mbarriers; any_operand.hpp: instructions made of data. An instruction costs a compiler some 8 ms, once
+/// however often it is emitted, and the table 0.4 s a source file: ptxgraft.hpp does not include this header.
 
 #include "ptxgraft/dsl/any_operand.hpp"
 #include "ptxgraft/dsl/builder.hpp"
