@@ -4,6 +4,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
+#include "dsl/identifier.hpp"
 #include "isa/special.hpp"
 
 namespace ptxgraft::dsl {
@@ -31,6 +35,7 @@ AnyOperand::AnyOperand(ShapeKind kind, std::string text, std::span<const AnyOper
 
 AnyOperand AnyOperand::reg(std::string_view name, Type type) {
     AnyOperand made;
+    if (!is_identifier(name) || type >= Type::none) return made;
     made.text_ = name;
     made.shape_ = {.kind = ShapeKind::reg, .type = type};
     return made;
@@ -38,6 +43,7 @@ AnyOperand AnyOperand::reg(std::string_view name, Type type) {
 
 AnyOperand AnyOperand::variable(std::string_view name, Space space) {
     AnyOperand made;
+    if (!is_identifier(name)) return made;
     made.text_ = name;
     made.shape_ = {.kind = ShapeKind::variable,
                    .space = space == Space::shared_cluster ? Space::shared : space};
@@ -46,15 +52,20 @@ AnyOperand AnyOperand::variable(std::string_view name, Space space) {
 
 AnyOperand AnyOperand::special(std::string_view name) {
     AnyOperand made;
+    const auto found = isa::find_special(name);
+    if (!found) return made;
     made.text_ = name;
-    if (const auto found = isa::find_special(name))
-        made.shape_ = {.kind = found->is_whole_vector ? ShapeKind::special_vector : ShapeKind::special,
-                       .type = found->row->type};
+    made.shape_ = {.kind = found->is_whole_vector ? ShapeKind::special_vector : ShapeKind::special,
+                   .type = found->row->type};
     return made;
 }
 
 AnyOperand AnyOperand::named(std::string_view name, ShapeKind kind) {
+    constexpr std::array kinds = {ShapeKind::label,     ShapeKind::function, ShapeKind::targets,
+                                  ShapeKind::prototype, ShapeKind::texture,  ShapeKind::sampler,
+                                  ShapeKind::surface};
     AnyOperand made;
+    if (!is_identifier(name) || std::ranges::find(kinds, kind) == kinds.end()) return made;
     made.text_ = name;
     made.shape_.kind = kind;
     return made;
@@ -71,20 +82,24 @@ AnyOperand AnyOperand::address(std::span<const AnyOperand> parts) {
     return {ShapeKind::address, "[" + joined(parts) + "]", parts};
 }
 AnyOperand AnyOperand::sum(const AnyOperand& base, std::int64_t bytes) {
+    if (base.shape_.kind != ShapeKind::reg && base.shape_.kind != ShapeKind::variable) return {};
     return {ShapeKind::sum, bytes == 0 ? base.text_ : fmt::format("{}+{}", base.text_, bytes), {&base, 1}};
 }
 AnyOperand AnyOperand::list(std::span<const AnyOperand> elements) {
     return {ShapeKind::list, "(" + joined(elements) + ")", elements};
 }
 AnyOperand AnyOperand::negated(const AnyOperand& predicate) {
-    AnyOperand made(ShapeKind::negated, "!" + predicate.text_, {&predicate, 1});
-    if (predicate.shape_.kind != ShapeKind::reg || predicate.shape_.type != Type::pred)
-        made.shape_.kind = ShapeKind::sink;
-    return made;
+    if (predicate.shape_.kind != ShapeKind::reg || predicate.shape_.type != Type::pred) return {};
+    return {ShapeKind::negated, "!" + predicate.text_, {&predicate, 1}};
 }
-AnyOperand AnyOperand::minus(const AnyOperand& reg) { return {ShapeKind::minus, "-" + reg.text_, {&reg, 1}}; }
+AnyOperand AnyOperand::minus(const AnyOperand& reg) {
+    if (reg.shape_.kind != ShapeKind::reg) return {};
+    return {ShapeKind::minus, "-" + reg.text_, {&reg, 1}};
+}
 
 AnyOperand AnyOperand::part(const AnyOperand& reg, std::string_view part) {
+    if (reg.shape_.kind != ShapeKind::reg || !part.starts_with('.') || !is_identifier(part.substr(1)))
+        return {};
     AnyOperand made = reg;
     made.text_.append(part);
     made.shape_.kind = ShapeKind::selector;

@@ -6,6 +6,7 @@
 #include <memory_resource>
 
 #include "base/try.hpp"
+#include "isa/special.hpp"
 #include "ptxgraft/dsl/builder.hpp"
 
 namespace ptxgraft::dsl {
@@ -56,6 +57,8 @@ std::string_view Emitter::own(std::string_view text) {
 
 std::string_view Emitter::new_register(Type type, std::string_view name) {
     if (!name.empty()) {
+        if (isa::find_special(std::string("%").append(name)))
+            (void)keep(fail(Errc::name_taken, fmt::format("%{} is a special register", name)));
         const std::string_view word = syntax::row(type).word;
         names_->named.append("\t.reg ").append(word).append(" %").append(name).append(";\n");
         return own(std::string("%").append(name));
@@ -93,7 +96,11 @@ void Emitter::comment(std::string_view text) {
     raw("// " + line);
 }
 
-void Emitter::pragma(std::string_view text) { raw(fmt::format(".pragma \"{}\";", text)); }
+void Emitter::pragma(std::string_view text) {
+    if (text.find_first_of("\"\\\r\n") != std::string_view::npos)
+        return (void)keep(fail(Errc::directive_invalid, "a .pragma is one line without quotes"));
+    raw(fmt::format(".pragma \"{}\";", text));
+}
 
 void Emitter::begin(std::string_view name) {
     ++instructions_;
@@ -108,9 +115,10 @@ void Emitter::line(std::uint32_t number) {
     raw(fmt::format(".loc {} {} 1", file_, number));
 }
 
-void Emitter::show_lines(std::uint32_t file) {
+void Emitter::show_lines(std::uint32_t file, std::string_view name) {
     has_lines_ = true;
     file_ = file;
+    file_hash_ = hash_of_file(name);
 }
 
 Expected<void> Emitter::keep(tl::unexpected<Error> error) {
@@ -118,8 +126,11 @@ Expected<void> Emitter::keep(tl::unexpected<Error> error) {
     return error;
 }
 
-bool Emitter::fits(const isa::Match& match, std::span<const Shape> operands) {
-    return checking::Checker(match).run(operands);
+std::vector<Shape> Emitter::shapes_of(std::span<const AnyOperand> operands) {
+    std::vector<Shape> shapes;
+    shapes.reserve(operands.size());
+    for (const AnyOperand& operand : operands) shapes.push_back(operand.shape());
+    return shapes;
 }
 
 Expected<void> Emitter::check(std::string_view name, std::span<const Shape> operands) {
@@ -129,10 +140,7 @@ Expected<void> Emitter::check(std::string_view name, std::span<const Shape> oper
 }
 
 Expected<void> Emitter::emit_list(std::string_view name, std::span<const AnyOperand> operands) {
-    std::vector<Shape> shapes;
-    shapes.reserve(operands.size());
-    for (const AnyOperand& operand : operands) shapes.push_back(operand.shape());
-    TRY(check(name, shapes));
+    TRY(check(name, shapes_of(operands)));
     begin(name);
     for (std::size_t i = 0; i < operands.size(); ++i)
         body_.append(i == 0 ? " " : ", ").append(operands[i].text());

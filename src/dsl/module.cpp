@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include "base/try.hpp"
+#include "dsl/identifier.hpp"
+#include "isa/target.hpp"
 #include "ptx/target.hpp"
 #include "ptxgraft/dsl/module.hpp"
 #include "ptxgraft/isa.hpp"
@@ -38,13 +40,20 @@ std::string head_line(const emitting::Head& head) {
 }
 
 // The version that a module names: what was asked for, else 9.0, else the first with the target.
-std::uint16_t version_of(std::string_view asked, Architecture architecture) {
+Expected<std::uint16_t> version_of(std::string_view asked, Architecture architecture) {
     constexpr std::uint16_t usual = 90;
     if (asked.empty()) return std::max(usual, first_version(architecture));
-    unsigned number = 0;
-    for (const char c : asked)
-        if (c >= '0' && c <= '9') number = 10 * number + static_cast<unsigned>(c - '0');
-    return static_cast<std::uint16_t>(number);
+    const auto version = isa::parse_version(asked);
+    if (!version || isa::version_text(*version) != asked)
+        return fail(Errc::version_unknown, fmt::format("'{}' is no version of PTX, such as 8.6", asked));
+    return *version;
+}
+
+// Nothing, or a whole extent of at most so many.
+bool is_extent(const Extent& of, std::uint64_t most) {
+    if (of.x == 0 && of.y == 0 && of.z == 0) return true;
+    const auto is_side = [most](std::uint32_t side) { return side > 0 && side <= most; };
+    return is_side(of.x) && is_side(of.y) && is_side(of.z) && std::uint64_t{of.x} * of.y * of.z <= most;
 }
 
 std::string lines_of(const EntryDirectives& all) {
@@ -103,7 +112,17 @@ void add_variable(Head& head, Space space, std::string_view name, const Variable
     head.variables.append("\t").append(variable_line(syntax::row(space).word, name, of));
 }
 
-void add_directives(Head& head, const EntryDirectives& all) { head.directives = lines_of(all); }
+Expected<void> add_directives(Head& head, const EntryDirectives& all) {
+    constexpr std::uint64_t most_threads = 1024, most_blocks = 16;
+    if (!is_extent(all.max_threads, most_threads) || !is_extent(all.required_threads, most_threads))
+        return fail(Errc::directive_invalid,
+                    "a block has 1 to 1024 threads, and at least 1 in each dimension");
+    if (!is_extent(all.cluster, most_blocks))
+        return fail(Errc::directive_invalid,
+                    "a cluster has 1 to 16 blocks, and at least 1 in each dimension");
+    head.directives = lines_of(all);
+    return {};
+}
 
 std::string site_before(std::string_view name, std::span<const SiteArgument> arguments,
                         const Policy& policy) {
@@ -134,7 +153,12 @@ Module::Module(const ModuleOptions& options) : options_(options) {
         error_ = architecture.error();
         return;
     }
-    target_ = {*architecture, version_of(options.version, *architecture)};
+    const auto version = version_of(options.version, *architecture);
+    if (!version) error_ = version.error();
+    target_ = {*architecture, version.value_or(std::uint16_t{90})};
+    if (options.file.find_first_of("\"\r\n") != std::string::npos)
+        error_ =
+            fail(Errc::directive_invalid, "the name of a .file has neither quotes nor line ends").value();
 }
 Module::~Module() = default;
 
@@ -189,6 +213,12 @@ std::string Module::text() const {
 
 Expected<std::string> Module::ptx() const {
     if (error_) return tl::unexpected<Error>(*error_);
+    for (const Made& one : functions_)
+        if (!is_identifier(one.head->name))
+            return fail(Errc::name_taken, fmt::format("'{}' is no name of a function", one.head->name));
+    for (const std::string& name : names_)
+        if (!is_identifier(name))
+            return fail(Errc::name_taken, fmt::format("'{}' is no name of a variable", name));
     for (const Made& one : functions_)
         if (one.body->error()) return tl::unexpected<Error>(*one.body->error());
     std::string out = text();

@@ -13,6 +13,7 @@ namespace {
 
 using namespace dsl;
 using testing::HasSubstr;
+using testing::Not;
 
 std::string ptx_of(const Module& module) {
     auto ptx = module.ptx();
@@ -178,7 +179,7 @@ mul.f32 %f3, %f2, 0f40000000;
 sub.f32 %f4, %f3, %f1;
 setp.lt.u32 %p1, %u4, %u8;
 @%p1 ret;
-setp.ne.f32 %p2, %f1, %f4;
+setp.neu.f32 %p2, %f1, %f4;
 @%p2 exit;
 min.f32 %f4, %f1, 0f3F800000;
 ret;
@@ -287,6 +288,11 @@ TEST(Dsl, StubsOfOperandsWhoseTypeTheSiteHas) {
         HasSubstr("add.f32: operand 3: a register of .f64 where a register of .f32 or a constant of .f32"));
     const auto unknown = stub(*signature, [](StubBuilder<>& b) { (void)b.operand<f32>("other"); });
     EXPECT_EQ(unknown.error().code, Errc::stub_register_unknown);
+    for (const char* name : {"nope", "pair"}) {
+        const auto by_name =
+            stub(*signature, [&](StubBuilder<>& b) { (void)b.emit("ld.global.f32", b["acc"], b[name]); });
+        EXPECT_EQ(by_name.error().code, Errc::stub_register_unknown) << name;
+    }
     const auto other_type = stub(*signature, [](StubBuilder<>& b) { (void)b.operand<f64>("acc"); });
     EXPECT_THAT(message(other_type.error()), HasSubstr("acc is of f32 at the site, not f64"));
     const auto effect = stub(*signature, [](StubBuilder<>& b) { b.emit<"bar.sync">(0); });
@@ -339,6 +345,74 @@ TEST(Dsl, ConstantsAreLookedAtWhenTheyAreKnown) {
               Errc::immediate_out_of_range);
 }
 
+// What would put text into a module that nobody checked, or means nothing.
+TEST(Dsl, WhatIsNoOperandIsRefused) {
+    Module module({.target = "sm_80"});
+    auto& k = module.entry("k");
+    const auto f = k.reg<f32>();
+    const auto refused = [&](std::string_view name, const std::vector<AnyOperand>& operands) {
+        const auto done = k.emit_list(name, operands);
+        EXPECT_FALSE(done) << name;
+        EXPECT_FALSE(message(done.error()).empty());
+    };
+    refused("bra", {AnyOperand::named("L;\n\texit", ShapeKind::label)});
+    refused("bra", {AnyOperand::named("L", ShapeKind::pair)});
+    refused("add.f32", {AnyOperand::reg("%f1;\n\texit", dsl::Type::f32), f, f});
+    refused("add.f32", {AnyOperand::reg("%f1", dsl::Type(250)), f, f});
+    refused("add.f32", {f, f, AnyOperand::named("x", ShapeKind::floating)});
+    refused("mov.b64",
+            {AnyOperand::vector(std::vector{any(f), AnyOperand::special("%r1; exit")}), k.reg<b64>()});
+    refused("setp.eq.f32", {AnyOperand::negated(f), f, f});
+    refused("call.uni", {AnyOperand::list(std::vector{AnyOperand::special("%no")}), FunctionName{"g"}});
+    EXPECT_EQ(k.instruction_count(), 0u);
+    EXPECT_EQ(k.emit("st.global.v2.u16", at(k.reg<b64>()), vec(k.reg<b16>(), 70000)).error().code,
+              Errc::immediate_out_of_range);
+}
+
+TEST(Dsl, MistakesThatOnlyTheModuleSees) {
+    const auto code_of = [](auto say) {
+        Module module({.target = "sm_90a"});
+        auto& k = module.entry("k");
+        say(module, k);
+        k.template emit<"ret">();
+        const auto ptx = module.ptx();
+        return ptx ? Errc::ok : ptx.error().code;
+    };
+    EXPECT_EQ(code_of([](auto&, auto&) {}), Errc::ok);
+    EXPECT_EQ(code_of([](auto&, auto& k) {
+                  k.directives({.required_threads = {0xffffffff, 2, 2}});
+              }),
+              Errc::directive_invalid);
+    EXPECT_EQ(code_of([](auto&, auto& k) {
+                  k.directives({.max_threads = {0, 128, 1}});
+              }),
+              Errc::directive_invalid);
+    EXPECT_EQ(code_of([](auto&, auto& k) { k.directives({.cluster = {2, 0, 1}}); }), Errc::directive_invalid);
+    EXPECT_EQ(code_of([](auto&, auto& k) { k.pragma("nounroll\";\n\texit;//"); }), Errc::directive_invalid);
+    EXPECT_EQ(code_of([](auto&, auto& k) { (void)k.template reg<u32>("laneid"); }), Errc::name_taken);
+    EXPECT_EQ(code_of([](auto&, auto& k) { (void)k.template result<f32>("r"); }), Errc::directive_invalid);
+    EXPECT_EQ(code_of([](auto& m, auto&) { m.entry("two\nlines"); }), Errc::name_taken);
+    EXPECT_EQ(code_of([](auto&, auto& k) {
+                  const int big = 70000;
+                  const auto h = k.template reg<b16>();
+                  k.template emit<"st.global.v2.u16">(at(k.template reg<b64>()), vec(h, big));
+              }),
+              Errc::immediate_out_of_range);
+    for (const char* version : {"8.6x", "-8.6", "86", "9", "8.10", "99.9"})
+        EXPECT_EQ(Module({.target = "sm_90a", .version = version}).ptx().error().code, Errc::version_unknown)
+            << version;
+}
+
+TEST(Dsl, VectorLoadsOfPublicKernels) {
+    Module module({.target = "sm_90a"});
+    auto& k = module.entry("k");
+    const auto p = k.argument<u64>("p");
+    k.emit<"ld.global.nc.L1::no_allocate.L2::128B.v4.s32">(k.regs<s32, 4>(), at(p));
+    k.emit<"ld.global.nc.L1::no_allocate.v4.f32">(k.regs<f32, 4>(), at(p));
+    k.emit<"ret">();
+    EXPECT_THAT(ptx_of(module), HasSubstr("ld.global.nc.L1::no_allocate.L2::128B.v4.s32 {"));
+}
+
 TEST(Dsl, TargetsAreLookedAt) {
     Module module({.target = "sm_80"});
     auto& k = module.entry("k");
@@ -367,6 +441,11 @@ TEST(Dsl, LinesAreThoseOfTheCallers) {
     ASSERT_TRUE(ptx) << describe(ptx.error());
     EXPECT_THAT(*ptx, HasSubstr("\t.loc 1 " + std::to_string(line) + " 1\n\tmov.u32 %u1, 1;\n"));
     EXPECT_THAT(*ptx, HasSubstr("dsl_test.cpp\"\n"));
+    // What is emitted in another file belongs to the line that came last.
+    Module other({.target = "sm_80", .line_info = true, .file = "other.cu"});
+    auto& o = other.entry("k");
+    o.emit<"ret">();
+    EXPECT_THAT(*other.ptx(), Not(HasSubstr(".loc")));
 }
 
 }  // namespace

@@ -12,13 +12,16 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "ptxgraft/dsl/operand.hpp"
 
 namespace ptxgraft::dsl {
 
-/// One operand: its text and its shape, which it owns.
+/// One operand: its text and its shape, which it owns. What cannot be one (a name that is no identifier, a
+/// special register that there is not, the negation of a number) is of ShapeKind::invalid, which no
+/// instruction takes.
 class PTXGRAFT_API AnyOperand {
   public:
     template <Operand T> AnyOperand(const T& operand) : shape_(shape_now(operand)) { print(text_, operand); }
@@ -26,9 +29,8 @@ class PTXGRAFT_API AnyOperand {
     /// A register, of the type that it is declared with.
     [[nodiscard]] static AnyOperand reg(std::string_view name, Type type);
     [[nodiscard]] static AnyOperand variable(std::string_view name, Space space);
-    /// A special register by its name; a sink where there is none of that name.
     [[nodiscard]] static AnyOperand special(std::string_view name);
-    /// A label, a function, a list of targets …: what is named and has no value.
+    /// A label, a function, a list of targets, a prototype, a texture, a sampler or a surface.
     [[nodiscard]] static AnyOperand named(std::string_view name, ShapeKind kind);
     [[nodiscard]] static AnyOperand vector(std::span<const AnyOperand> elements);
     [[nodiscard]] static AnyOperand pair(const AnyOperand& first, const AnyOperand& second);
@@ -43,7 +45,7 @@ class PTXGRAFT_API AnyOperand {
     [[nodiscard]] const std::string& text() const { return text_; }
 
   private:
-    AnyOperand() = default;
+    AnyOperand() { shape_.kind = ShapeKind::invalid; }
     AnyOperand(ShapeKind kind, std::string text, std::span<const AnyOperand> children);
 
     std::string text_;
@@ -53,5 +55,13 @@ class PTXGRAFT_API AnyOperand {
 };
 
 inline void print(std::string& out, const AnyOperand& operand) { out.append(operand.text()); }
+
+/// Any operand as one, with the values of its parts.
+template <Operand T> [[nodiscard]] AnyOperand any(const T& operand) { return operand; }
+template <class... E> [[nodiscard]] AnyOperand any(const Vector<E...>& vector) {
+    const std::vector<AnyOperand> elements =
+        std::apply([](const auto&... e) { return std::vector<AnyOperand>{any(e)...}; }, vector.elements);
+    return AnyOperand::vector(elements);
+}
 
 }  // namespace ptxgraft::dsl

@@ -28,7 +28,9 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include "ptxgraft/dsl/any_operand.hpp"
 #include "ptxgraft/dsl/check.hpp"
@@ -48,8 +50,12 @@ namespace emitting {
 template <std::size_t Size> struct Text {
     char text[Size + 1] = {};
 };
+// A vector has parts whose values or types may be known only when the program runs.
+template <class T> inline constexpr bool has_parts = false;
+template <class... E> inline constexpr bool has_parts<Vector<E...>> = true;
+
 template <std::size_t Size> constexpr auto without_line(Literal<Size> name) {
-    name.line = 0;
+    name.line = name.file = 0;
     return name;
 }
 
@@ -70,18 +76,24 @@ template <Literal Name, Target On, class... Operands> struct Form {
     static constexpr auto limits = [] {
         std::array<checking::Limit, sizeof...(Operands)> all = {};
         for (std::size_t i = 0; is_right && i < shapes.size(); ++i)
-            if (shapes[i].kind == ShapeKind::integer && !shapes[i].has_value)
+            if ((shapes[i].kind == ShapeKind::integer && !shapes[i].has_value) ||
+                shapes[i].kind == ShapeKind::vector)
                 all[i] = checking::limit_of(match, i, shapes.size());
         return all;
     }();
+    template <class T> [[nodiscard]] static bool holds(const checking::Limit& limit, const T& operand) {
+        if constexpr (std::integral<T>) return limit.holds(operand);
+        return true;
+    }
+    template <class... E>
+    [[nodiscard]] static bool holds(const checking::Limit& limit, const Vector<E...>& vector) {
+        return std::apply([&](const auto&... e) { return (holds(limit, e) && ...); }, vector.elements);
+    }
     [[nodiscard]] static bool takes(const Operands&... operands) {
         [[maybe_unused]] std::size_t i = 0;
         [[maybe_unused]] const auto one = [&i](const auto& operand) {
             const checking::Limit& limit = limits[i++];
-            if constexpr (std::integral<std::remove_cvref_t<decltype(operand)>>)
-                return limit.holds(operand);
-            else
-                return true;
+            return holds(limit, operand);
         };
         return (one(operands) && ...);
     }
@@ -133,10 +145,14 @@ class PTXGRAFT_API Emitter {
     /// Emits an instruction that is known when the program runs, by the same check with the same words.
     /// Nothing is emitted where it fails; the error counts as the builder's too.
     template <Operand... Operands> Expected<void> emit(std::string_view name, const Operands&... operands) {
-        const std::array<Shape, sizeof...(Operands)> shapes = {shape_now(operands)...};
-        if (auto right = check(name, shapes); !right) return right;
-        write(name, operands...);
-        return {};
+        if constexpr ((emitting::has_parts<Operands> || ...)) {
+            return emit_list(name, std::vector<AnyOperand>{any(operands)...});
+        } else {
+            const std::array<Shape, sizeof...(Operands)> shapes = {shape_now(operands)...};
+            if (auto right = check(name, shapes); !right) return right;
+            write(name, operands...);
+            return {};
+        }
     }
 
     /// The same of operands that are a list.
@@ -168,7 +184,8 @@ class PTXGRAFT_API Emitter {
     explicit Emitter(Target target);
     ~Emitter();
     friend class Module;
-    void show_lines(std::uint32_t file);  ///< `.loc` of this file from now on
+    /// `.loc` of this file from now on: what is emitted elsewhere belongs to the line that was last.
+    void show_lines(std::uint32_t file, std::string_view name);
 
     // ---- emission
     template <class... Operands> void write(std::string_view name, const Operands&... operands) {
@@ -191,16 +208,16 @@ class PTXGRAFT_API Emitter {
         } else {
             if constexpr (On.architecture.sm == 0 && !F::is_everywhere) require(Name.view(), F::match);
             if (F::has_open_types || !F::takes(operands...)) {
-                const std::array<Shape, sizeof...(Operands)> shapes = {shape_now(operands)...};
-                if (!fits(F::match, shapes) && !check(Name.view(), shapes)) return;
+                const std::vector<AnyOperand> now = {any(operands)...};
+                if (!check(Name.view(), shapes_of(now))) return;
             }
-            if (has_lines_) line(Name.line);
+            if (has_lines_ && Name.file == file_hash_) line(Name.line);
             write(Name.view(), operands...);
         }
     }
     void begin(std::string_view name);
     [[nodiscard]] Expected<void> check(std::string_view name, std::span<const Shape> operands);
-    [[nodiscard]] static bool fits(const isa::Match& match, std::span<const Shape> operands);
+    [[nodiscard]] static std::vector<Shape> shapes_of(std::span<const AnyOperand> operands);
     void require(std::string_view name, const isa::Match& match);
     void line(std::uint32_t number);
     Expected<void> keep(tl::unexpected<Error> error);
@@ -217,7 +234,7 @@ class PTXGRAFT_API Emitter {
     std::string_view guard_;  ///< the predicate of the next instruction's guard; empty for none
     bool is_guard_negated_ = false;
     bool has_lines_ = false;
-    std::uint32_t file_ = 0, last_line_ = 0;
+    std::uint32_t file_ = 0, file_hash_ = 0, last_line_ = 0;
 
   private:
     struct Names;

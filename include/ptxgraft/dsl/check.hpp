@@ -165,7 +165,7 @@ class Checker {
             case RuleKind::address:
                 if (s.kind != ShapeKind::address) return wrong(Fault::kind, s, r);
                 return all(r.children, s.children, &s);
-            case RuleKind::list: return s.kind == ShapeKind::list || wrong(Fault::kind, s, r);
+            case RuleKind::list: return is_list(s) || wrong(Fault::kind, s, r);
             case RuleKind::base: return base(r, s);
             case RuleKind::label: return s.kind == ShapeKind::label || wrong(Fault::kind, s, r);
             case RuleKind::labels: return s.kind == ShapeKind::targets || wrong(Fault::kind, s, r);
@@ -182,6 +182,11 @@ class Checker {
         }
     }
 
+    static constexpr bool is_list(const Shape& s) {
+        return s.kind == ShapeKind::list &&
+               std::none_of(s.children.begin(), s.children.end(),
+                            [](const Shape& e) { return e.kind == ShapeKind::invalid; });
+    }
     static constexpr bool is_integer_or_bits(Type type) {
         const TypeClass kind = isa::info(type).kind;
         return kind == TypeClass::integer || kind == TypeClass::bits;
@@ -385,7 +390,9 @@ constexpr Limit limit_of(const Match& match, std::size_t operand, std::size_t op
 
 // ---- words for what is wrong
 
-constexpr void add_type(isa::Message& to, Type type) { to.add(syntax::row(type).word); }
+constexpr void add_type(isa::Message& to, Type type) {
+    to.add(type < Type::none ? syntax::row(type).word : "no known type");
+}
 
 constexpr void add_found(isa::Message& to, const Shape& s) {
     switch (s.kind) {
@@ -416,12 +423,14 @@ constexpr void add_found(isa::Message& to, const Shape& s) {
         case ShapeKind::pair: to.add("a pair a|b"); return;
         case ShapeKind::address: to.add("an address in brackets"); return;
         case ShapeKind::list: to.add("a list in parentheses"); return;
+        case ShapeKind::invalid: to.add("what is no operand"); return;
     }
 }
 
 constexpr void add_wanted(isa::Message& to, const OperandRule& r, const Match& match) {
-    if (r.kind == RuleKind::vector && match.count(r.count) != 1) {
-        to.add("a vector of ").add(std::int64_t{match.count(r.count)}).add(" registers of ");
+    if (r.kind == RuleKind::vector && (match.count(r.count) != 1 || r.needs_braces)) {
+        to.add("a vector of ").add(std::int64_t{match.count(r.count)});
+        to.add(match.count(r.count) == 1 ? " register of " : " registers of ");
         return add_type(to, match.type(r.type));
     }
     if (r.kind != RuleKind::value && r.kind != RuleKind::vector) {

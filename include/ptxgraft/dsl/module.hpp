@@ -101,7 +101,7 @@ struct Head {
 
 PTXGRAFT_API void add_parameter(Head& head, std::string_view name, const VariableOptions& of, bool is_return);
 PTXGRAFT_API void add_variable(Head& head, Space space, std::string_view name, const VariableOptions& of);
-PTXGRAFT_API void add_directives(Head& head, const EntryDirectives& all);
+PTXGRAFT_API Expected<void> add_directives(Head& head, const EntryDirectives& all);
 PTXGRAFT_API std::string site_before(std::string_view name, std::span<const SiteArgument> arguments,
                                      const Policy& policy);
 PTXGRAFT_API std::string site_after(std::span<const SiteArgument> arguments);
@@ -127,6 +127,7 @@ template <Target On = any_target> class FunctionBuilder : public Builder<On> {
     Variable<Space::param> tensor_map(std::string_view name) { return parameter(name, 128, 64); }
     /// What a device function gives back.
     template <Type T> Variable<Space::param> result(std::string_view name) {
+        if (head_.is_entry) (void)this->keep(fail(Errc::directive_invalid, "an entry gives nothing back"));
         emitting::add_parameter(head_, name, {.type = declared_type(T)}, true);
         return {this->own(name)};
     }
@@ -146,7 +147,11 @@ template <Target On = any_target> class FunctionBuilder : public Builder<On> {
         emitting::add_variable(head_, Space::local, name, of);
         return {this->own(name)};
     }
-    void directives(const EntryDirectives& all) { emitting::add_directives(head_, all); }
+    /// In place of those that were said before.
+    void directives(const EntryDirectives& all) {
+        if (auto done = emitting::add_directives(head_, all); !done)
+            (void)this->keep(tl::unexpected<Error>(done.error()));
+    }
 
     /// Declares a site (site.hpp), whose default stub is what the body emits: copies of the operands into the
     /// registers that stubs name `_acc`, the body, and copies back. The body must name them: it gets nothing.
@@ -222,7 +227,7 @@ class PTXGRAFT_API Module {
         auto head =
             std::make_unique<emitting::Head>(emitting::Head{.name = std::string(name), .is_entry = is_entry});
         auto function = std::shared_ptr<FunctionBuilder<On>>(new FunctionBuilder<On>(*head, target_for(On)));
-        if (options_.line_info) function->show_lines(1);
+        if (options_.line_info) function->show_lines(1, options_.file);
         FunctionBuilder<On>& made = *function;
         functions_.push_back({std::move(head), std::move(function)});
         return made;

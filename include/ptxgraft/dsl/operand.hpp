@@ -43,12 +43,21 @@ inline constexpr Type pred = Type::pred, b8 = Type::b8, b16 = Type::b16, b32 = T
                       f64 = Type::f64, tf32 = Type::tf32, f32x2 = Type::f32x2, u16x2 = Type::u16x2,
                       s16x2 = Type::s16x2;
 
-/// A text as a template argument, and the line of the C++ source where it stands.
+/// A number for a file's name.
+[[nodiscard]] constexpr std::uint32_t hash_of_file(std::string_view name) {
+    std::uint32_t hash = 2166136261;  // FNV-1a
+    for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619;
+    return hash;
+}
+
+/// A text as a template argument, and the place in the C++ source where it stands.
 template <std::size_t Size> struct Literal {
     char text[Size] = {};
-    std::uint32_t line = 0;
+    std::uint32_t line = 0, file = 0;  ///< hash_of_file
     constexpr Literal() = default;
-    consteval Literal(const char (&from)[Size], std::uint32_t at = __builtin_LINE()) : line(at) {
+    consteval Literal(const char (&from)[Size], std::uint32_t at = __builtin_LINE(),
+                      const char* in = __builtin_FILE())
+        : line(at), file(hash_of_file(in)) {
         for (std::size_t i = 0; i < Size; ++i) text[i] = from[i];
     }
     [[nodiscard]] constexpr std::string_view view() const { return {text, Size - 1}; }
@@ -66,6 +75,7 @@ template <Literal Stem, Type T> [[nodiscard]] consteval auto typed() {
 
 /// A register as it is declared: f16 and bf16 in .b16, their pairs and tf32 in .b32 (PTX ISA 5.2.3).
 [[nodiscard]] constexpr Type declared_type(Type type) {
+    if (type >= Type::none) return Type::none;
     const syntax::TypeRow& row = syntax::row(type);
     if (row.group == syntax::TypeGroup::fundamental) return syntax::register_type(type);
     return row.bits == 16 ? Type::b16 : row.bits == 32 ? Type::b32 : row.bits == 64 ? Type::b64 : type;

@@ -40,6 +40,7 @@ enum class ShapeKind : std::uint8_t {
     pair,      ///< `a|b`: children
     address,   ///< `[…]`: children
     list,      ///< `(…)`
+    invalid,   ///< what is no operand: never right
 };
 
 /// One operand; of the composed kinds a tree.

@@ -84,7 +84,10 @@ template <Target On>
 std::string_view StubBuilder<On>::find(std::string_view name, Type type, std::size_t count) {
     std::string problem;
     const std::string_view found = emitting::StubOperands{signature_}.find(name, type, count, problem);
-    if (!problem.empty()) (void)this->keep(fail(Errc::stub_register_unknown, problem));
+    if (!problem.empty())
+        (void)this->keep(fail(
+            signature_.find(name) == nullptr ? Errc::stub_register_unknown : Errc::stub_signature_mismatch,
+            problem));
     return found.empty() ? std::string_view("_") : found;
 }
 

@@ -16,7 +16,7 @@
 /// | `& \| ^` | and, or, xor of .bN | |
 /// | `<< >>` | shl.bN, shr of the type: by an unsigned value or a constant | |
 /// | `-a` | neg (of signed types) | neg |
-/// | `== != < <= > >=` | setp: a predicate | setp |
+/// | `== != < <= > >=` | setp: a predicate | setp; `!=` is neu: true of NaN, as in C++ |
 ///
 /// Both sides have one type; a constant may be the right one.
 
@@ -140,7 +140,10 @@ template <Type T, Target On, calculating::Right<T, On> R> Pred operator==(const 
     return calculating::calculate<typed<"setp.eq", T>(), pred>(a, b);
 }
 template <Type T, Target On, calculating::Right<T, On> R> Pred operator!=(const Value<T, On>& a, const R& b) {
-    return calculating::calculate<typed<"setp.ne", T>(), pred>(a, b);
+    if constexpr (calculating::is_integer(T))
+        return calculating::calculate<typed<"setp.ne", T>(), pred>(a, b);
+    else
+        return calculating::calculate<typed<"setp.neu", T>(), pred>(a, b);
 }
 template <Type T, Target On, calculating::Right<T, On> R> Pred operator<(const Value<T, On>& a, const R& b) {
     return calculating::calculate<typed<"setp.lt", T>(), pred>(a, b);
