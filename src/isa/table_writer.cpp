@@ -41,23 +41,32 @@ class Pool {
     std::map<std::string, std::size_t> lists_;
 };
 
-// The text of all names and lines, as one literal.
+// The text of all names and lines, as literals that every compiler takes: a place is the number of one and,
+// in the lower 16 bits, where in it.
 class TextPool {
   public:
     std::string add(const std::string& text) {
-        const auto [at, is_new] = places_.try_emplace(text, text_.size());
-        if (is_new) text_ += text;
+        const auto [at, is_new] = places_.try_emplace(text);
+        if (is_new) {
+            if (pages_.back().size() + text.size() > page_size) pages_.emplace_back();
+            at->second = (pages_.size() - 1) << 16 | pages_.back().size();
+            pages_.back() += text;
+        }
         return "{" + std::to_string(at->second) + "," + std::to_string(text.size()) + "}";
     }
     void write(std::ostream& out) const {
         constexpr std::size_t line = 100;
-        out << "inline constexpr char text[] =";
-        for (std::size_t i = 0; i < text_.size(); i += line) out << "\n\"" << text_.substr(i, line) << "\"";
-        out << ";\n";
+        out << "inline constexpr const char* pages[] = {";
+        for (const std::string& page : pages_) {
+            for (std::size_t i = 0; i < page.size(); i += line) out << "\n\"" << page.substr(i, line) << "\"";
+            out << ",";
+        }
+        out << "};\n";
     }
 
   private:
-    std::string text_;
+    static constexpr std::size_t page_size = 60'000;
+    Strings pages_ = {""};
     std::map<std::string, std::size_t> places_;
 };
 

@@ -2,9 +2,9 @@
 /// @file table.hpp
 /// The instruction table as arrays of constants, which the build makes of src/isa/ptx.isa: what the emitter
 /// (dsl.hpp) looks into while C++ compiles, and the library when it runs. Modifiers are numbers, places in
-/// `table_words`, which is ordered by text. Arrays name one another by index, and all text is one literal, so
-/// that the whole table costs a compiler a tenth of a second. It is no stable interface: rows change with
-/// each version.
+/// `table_words`, which is ordered by text. Arrays name one another by index, and all text is a literal or
+/// two, so that the whole table costs a compiler a third of a second. It is no stable interface: rows change
+/// with each version.
 
 #include <algorithm>
 #include <cstddef>
@@ -177,7 +177,9 @@ template <> constexpr const Slot* all() { return slots; }
 template <> constexpr const Row* all() { return instructions; }
 }  // namespace table
 
-constexpr std::string_view Text::view() const { return {table::text + first, count}; }
+constexpr std::string_view Text::view() const {
+    return {table::pages[first >> 16] + (first & 0xFFFF), count};
+}
 template <class T> constexpr const T* List<T>::data() const { return table::all<T>() + first; }
 
 /// All modifiers, ordered by text.
