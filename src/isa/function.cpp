@@ -225,6 +225,7 @@ void Verifier::performance_directive(const Statement& f, const std::vector<Token
                ".maxnctapersm is gone since PTX ISA 2.0; use .minnctapersm");
     require(row.version, {row.sm, 0}, span_of(tokens[at].text), word);
     std::size_t numbers = 0;
+    std::uint64_t product = 1;
     for (std::size_t k = at + 1;
          k < tokens.size() && (syntax::integer_value(tokens[k].text) || tokens[k].text == ","); ++k) {
         if (tokens[k].text == ",") continue;
@@ -234,7 +235,12 @@ void Verifier::performance_directive(const Statement& f, const std::vector<Token
             report(Errc::directive_invalid, tokens[k].text, word + " takes numbers above 0");
         if (!value || *value > 0xFFFFFFFFu)
             report(Errc::directive_invalid, tokens[k].text, word + " takes numbers of 32 bits");
+        const std::uint64_t size = std::clamp<std::uint64_t>(value.value_or(1), 1, most_counted_threads);
+        product = product > most_counted_threads / size ? most_counted_threads + 1 : product * size;
     }
+    if ((row.word == ".maxntid" || row.word == ".reqntid") && product > most_counted_threads)
+        report(Errc::directive_invalid, tokens[at].text,
+               word + " asks for more threads than ptxas can count; a block has at most 1024");
     if (numbers > row.most_numbers || (numbers == 0 && row.most_numbers != 0))
         report(Errc::directive_invalid, tokens[at].text,
                word + (row.most_numbers == 0   ? " takes no number"

@@ -4,6 +4,11 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
+#include <cstdint>
+#include <optional>
+
+#include "ptx/target.hpp"
 
 namespace ptxgraft::link {
 namespace {
@@ -56,6 +61,56 @@ class Words {
 
 constexpr std::string_view lost[] = {"setmaxnreg.", "wgmma."};
 
+// PTX ISA 4.5.1: `42`, `0x2A`, `052`, `0b101`, each with an optional `U`.
+std::optional<std::uint64_t> number(std::string_view word) {
+    if (word.ends_with('U')) word.remove_suffix(1);
+    int base = 10;
+    if (word.size() > 1 && word[0] == '0') {
+        const bool is_hexadecimal = word[1] == 'x' || word[1] == 'X',
+                   is_binary = word[1] == 'b' || word[1] == 'B';
+        base = is_hexadecimal ? 16 : is_binary ? 2 : 8;
+        word.remove_prefix(base == 8 ? 1 : 2);
+    }
+    std::uint64_t value = 0;
+    const auto read = std::from_chars(word.data(), word.data() + word.size(), value, base);
+    if (word.empty() || read.ec != std::errc() || read.ptr != word.data() + word.size()) return std::nullopt;
+    return value;
+}
+
+// Whether the numbers behind a .maxntid or .reqntid are more threads than assemblers survive.
+bool has_too_many_threads(std::string_view behind) {
+    Words words(behind);
+    std::uint64_t product = 1;
+    do {
+        const auto size = number(words.next());
+        if (!size) break;
+        const bool is_beyond = *size != 0 && product > most_counted_threads / *size;
+        product = is_beyond ? most_counted_threads + 1 : product * *size;
+    } while (words.next() == ",");
+    return product > most_counted_threads;
+}
+
+// The first .maxntid or .reqntid that asks for so many; empty when there is none.
+std::string_view too_many_threads(std::string_view ptx) {
+    constexpr std::string_view directives[] = {".maxntid", ".reqntid"};
+    const auto behind = [&](std::string_view word) {
+        return ptx.substr(static_cast<std::size_t>(word.data() - ptx.data()) + word.size());
+    };
+    // Nearly every text needs no walk over its words to see that.
+    const auto may_have = [&](std::string_view directive) {
+        for (std::size_t at = ptx.find(directive); at != std::string_view::npos;
+             at = ptx.find(directive, at + directive.size()))
+            if (has_too_many_threads(behind(ptx.substr(at, directive.size())))) return true;
+        return false;
+    };
+    if (std::ranges::none_of(directives, may_have)) return {};
+    Words words(ptx);
+    for (auto word = words.next(); !word.empty(); word = words.next())
+        if (std::ranges::find(directives, word) != std::end(directives) && has_too_many_threads(behind(word)))
+            return word;
+    return {};
+}
+
 Span span_of(std::string_view part, std::string_view text) {
     const auto begin = static_cast<std::uint32_t>(part.data() - text.data());
     return {begin, begin + static_cast<std::uint32_t>(part.size())};
@@ -72,6 +127,9 @@ Expected<void> check_text(std::string_view ptx) {
     if (const std::string_view first = Words(ptx).next(); first != ".version")
         return fail(Errc::assemble_failed, span_of(first, ptx),
                     "PTX begins with .version, as in: .version 9.0");
+    if (const std::string_view directive = too_many_threads(ptx); !directive.empty())
+        return fail(Errc::assemble_failed, span_of(directive, ptx),
+                    "more threads than ptxas can count; a block has at most 1024");
     return {};
 }
 

@@ -36,6 +36,10 @@ struct ArchitectureLimits {
 /// Of one that there is not: those of the one before.
 [[nodiscard]] ArchitectureLimits architecture_limits(std::uint32_t sm);
 
+/// Threads that a `.maxntid` or `.reqntid` may ask for: ptxas counts them in 32 bits, rounds up to warps, and
+/// crashes where that gives 0, in whatever process it runs.
+inline constexpr std::uint64_t most_counted_threads = 0xFFFFFFE0;
+
 /// The emulator can be a device of this architecture: of every one from sm_75 on.
 [[nodiscard]] bool is_emulated(std::uint32_t sm);
 [[nodiscard]] std::vector<std::uint32_t> emulated_numbers();  ///< 75, 80 …

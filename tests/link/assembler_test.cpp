@@ -97,6 +97,33 @@ TEST(AssemblerVersion, IsTheProgramsOwn) {
     EXPECT_THAT(read_file(file), HasSubstr(", V" + toolkits_ptxas()->version() + "\n"));
 }
 
+// --- what it would not survive
+
+// ptxas rounds the product up to warps in 32 bits and divides by it.
+TEST(AssemblerText, MoreThreadsThanItCountsAreRefused) {
+    const auto with = [](std::string_view directive) {
+        std::string text = test::kernel_text({});
+        return text.insert(text.find("{\n"), std::string(directive) + "\n");
+    };
+    for (const char* beyond : {".maxntid 0xffffffe1, 1, 1", ".reqntid 4294967295", ".reqntid 65536, 65536",
+                               ".maxntid 0xFFFFFFFFU, 037777777777", ".reqntid/* 1 */4294967265",
+                               ".maxntid 1024\n.reqntid 0b11111111111111111111111111111111, 1, 1"}) {
+        const std::string text = with(beyond);
+        for (const Assembler* assembler : {nvptxcompiler(), nvjitlink()}) {
+            if (assembler == nullptr) continue;
+            const auto cubin = assembler->assemble(text);
+            ASSERT_FALSE(cubin) << beyond;
+            EXPECT_EQ(cubin.error().code, Errc::assemble_failed);
+            EXPECT_THAT(describe(cubin.error(), text), HasSubstr("at most 1024")) << beyond;
+            EXPECT_THAT(text.substr(cubin.error().span.begin), MatchesRegex("\\.(max|req)ntid(.|\n)*"));
+        }
+    }
+    // In a comment or a string, and within the limit, it is the assembler's business.
+    for (const char* within :
+         {".maxntid 1024, 1, 1", "// .reqntid 4294967295", ".pragma \".reqntid 4294967295\";"})
+        EXPECT_TRUE(default_assembler().assemble(with(within))) << within;
+}
+
 // --- a wrong version
 
 TEST(AssemblerFault, TheDefaultMakesNoRotationOfADifference) {
