@@ -6,6 +6,7 @@
 #include <memory_resource>
 
 #include "base/try.hpp"
+#include "dsl/identifier.hpp"
 #include "isa/special.hpp"
 #include "ptxgraft/dsl/builder.hpp"
 
@@ -55,13 +56,18 @@ std::string_view Emitter::own(std::string_view text) {
     return {copy, text.size()};
 }
 
+std::string_view Emitter::own_name(std::string_view name) {
+    if (!is_identifier(name)) (void)keep(fail(Errc::argument_invalid, fmt::format("'{}' is no name", name)));
+    return own(name);
+}
+
 std::string_view Emitter::new_register(Type type, std::string_view name) {
     if (!name.empty()) {
         if (isa::find_special(std::string("%").append(name)))
             (void)keep(fail(Errc::name_taken, fmt::format("%{} is a special register", name)));
         const std::string_view word = syntax::row(type).word;
         names_->named.append("\t.reg ").append(word).append(" %").append(name).append(";\n");
-        return own(std::string("%").append(name));
+        return own_name(std::string("%").append(name));
     }
     const std::string_view stem = stem_of(type);
     char text[16];
@@ -82,7 +88,7 @@ void Emitter::declare_registers(std::string& out) const {
 Label Emitter::label(std::string_view stem) {
     const std::string number = std::to_string(++names_->labels);
     // An underscore keeps those of stem "L1" apart from L12.
-    return {own(std::string(stem.empty() ? "L" : stem).append(stem.empty() ? "" : "_").append(number))};
+    return {own_name(std::string(stem.empty() ? "L" : stem).append(stem.empty() ? "" : "_").append(number))};
 }
 
 void Emitter::place(Label label) { body_.append(label.name).append(":\n"); }

@@ -215,10 +215,9 @@ Expected<std::string> Module::ptx() const {
     if (error_) return tl::unexpected<Error>(*error_);
     for (const Made& one : functions_)
         if (!is_identifier(one.head->name))
-            return fail(Errc::name_taken, fmt::format("'{}' is no name of a function", one.head->name));
+            return fail(Errc::argument_invalid, fmt::format("'{}' is no name", one.head->name));
     for (const std::string& name : names_)
-        if (!is_identifier(name))
-            return fail(Errc::name_taken, fmt::format("'{}' is no name of a variable", name));
+        if (!is_identifier(name)) return fail(Errc::argument_invalid, fmt::format("'{}' is no name", name));
     for (const Made& one : functions_)
         if (one.body->error()) return tl::unexpected<Error>(*one.body->error());
     std::string out = text();

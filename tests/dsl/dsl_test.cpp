@@ -391,11 +391,36 @@ TEST(Dsl, MistakesThatOnlyTheModuleSees) {
     EXPECT_EQ(code_of([](auto&, auto& k) { k.pragma("nounroll\";\n\texit;//"); }), Errc::directive_invalid);
     EXPECT_EQ(code_of([](auto&, auto& k) { (void)k.template reg<u32>("laneid"); }), Errc::name_taken);
     EXPECT_EQ(code_of([](auto&, auto& k) { (void)k.template result<f32>("r"); }), Errc::directive_invalid);
-    EXPECT_EQ(code_of([](auto& m, auto&) { m.entry("two\nlines"); }), Errc::name_taken);
+    for (const std::string name : {"two\nlines", "a; exit", "1st", "%", "a b", "é"}) {
+        EXPECT_EQ(code_of([&](auto& m, auto&) { m.entry(name); }), Errc::argument_invalid) << name;
+        EXPECT_EQ(code_of([&](auto& m, auto&) { (void)m.global(name, {}); }), Errc::argument_invalid) << name;
+        EXPECT_EQ(code_of([&](auto&, auto& k) { (void)k.template parameter<u64>(name); }),
+                  Errc::argument_invalid)
+            << name;
+        EXPECT_EQ(code_of([&](auto&, auto& k) { (void)k.shared(name, {}); }), Errc::argument_invalid) << name;
+        if (name == "%") continue;  // `%_1` is a label, and `%1st` a register
+        EXPECT_EQ(code_of([&](auto&, auto& k) { k.place(k.label(name)); }), Errc::argument_invalid) << name;
+        if (name == "1st") continue;
+        EXPECT_EQ(code_of([&](auto&, auto& k) { (void)k.template reg<u32>(name); }), Errc::argument_invalid)
+            << name;
+    }
     EXPECT_EQ(code_of([](auto&, auto& k) {
                   const int big = 70000;
                   const auto h = k.template reg<b16>();
                   k.template emit<"st.global.v2.u16">(at(k.template reg<b64>()), vec(h, big));
+              }),
+              Errc::immediate_out_of_range);
+    EXPECT_EQ(code_of([](auto&, auto& k) {
+                  const long long beyond = 0x5ffffffff;
+                  const auto r = k.template reg<b32>();
+                  k.template emit<"mov.b64">(k.template reg<b64>(), vec(r, beyond));
+              }),
+              Errc::immediate_out_of_range);
+    EXPECT_EQ(code_of([](auto&, auto& k) {
+                  const long long beyond = 0x5ffffffff;
+                  const auto map = k.template reg<b64>();
+                  k.template emit<"cp.async.bulk.prefetch.tensor.2d.L2.global.tile">(
+                      at(map, vec(beyond, k.template reg<s32>())));
               }),
               Errc::immediate_out_of_range);
     for (const char* version : {"8.6x", "-8.6", "86", "9", "8.10", "99.9"})

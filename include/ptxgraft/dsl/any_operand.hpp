@@ -56,12 +56,33 @@ class PTXGRAFT_API AnyOperand {
 
 inline void print(std::string& out, const AnyOperand& operand) { out.append(operand.text()); }
 
-/// Any operand as one, with the values of its parts.
+/// Any operand as one, with the values and types of its parts.
 template <Operand T> [[nodiscard]] AnyOperand any(const T& operand) { return operand; }
-template <class... E> [[nodiscard]] AnyOperand any(const Vector<E...>& vector) {
-    const std::vector<AnyOperand> elements =
-        std::apply([](const auto&... e) { return std::vector<AnyOperand>{any(e)...}; }, vector.elements);
-    return AnyOperand::vector(elements);
+template <class... E> [[nodiscard]] AnyOperand any(const Vector<E...>& vector);
+template <class A, class B> [[nodiscard]] AnyOperand any(const Pair<A, B>& pair);
+template <class Base> [[nodiscard]] AnyOperand any(const Offset<Base>& sum);
+template <class... Parts> [[nodiscard]] AnyOperand any(const Address<Parts...>& address);
+template <class... E> [[nodiscard]] AnyOperand any(const Arguments<E...>& arguments);
+
+namespace making {
+template <class Tuple> std::vector<AnyOperand> all(const Tuple& parts) {
+    return std::apply([](const auto&... part) { return std::vector<AnyOperand>{any(part)...}; }, parts);
+}
+}  // namespace making
+template <class... E> AnyOperand any(const Vector<E...>& vector) {
+    return AnyOperand::vector(making::all(vector.elements));
+}
+template <class A, class B> AnyOperand any(const Pair<A, B>& pair) {
+    return AnyOperand::pair(any(pair.first), any(pair.second));
+}
+template <class Base> AnyOperand any(const Offset<Base>& sum) {
+    return AnyOperand::sum(any(sum.base), sum.bytes);
+}
+template <class... Parts> AnyOperand any(const Address<Parts...>& address) {
+    return AnyOperand::address(making::all(address.parts));
+}
+template <class... E> AnyOperand any(const Arguments<E...>& arguments) {
+    return AnyOperand::list(making::all(arguments.elements));
 }
 
 }  // namespace ptxgraft::dsl

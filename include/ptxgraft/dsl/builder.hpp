@@ -14,12 +14,13 @@
 /// note: 'wrong<Text{"operand 2: a register of .f64 where a register of .f32 or a constant of .f32 is
 ///        expected; form: add{.rnd}{.ftz}{.sat}.f32 d, a, b"}>::is_right' evaluates to false
 /// @endcode
-/// (clang before 17 shows the message letter by letter.) What C++ does not know when it compiles is looked at
-/// when the program runs: values of constants, and registers of sites. The first such error is kept, and
-/// comes out of Module::ptx() and dsl::stub().
+/// (That is g++; clang from 20 on says it in the first line, an older one letter by letter.) What C++ does not
+/// know when it compiles is looked at when the program runs: values of constants, and registers of sites. The
+/// first such error is kept, and comes out of Module::ptx() and dsl::stub().
 ///
 /// Threads: a builder belongs to one; many may build at once.
 
+#include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstdint>
@@ -49,14 +50,29 @@ namespace emitting {
 
 template <std::size_t Size> struct Text {
     char text[Size + 1] = {};
+    [[nodiscard]] constexpr std::size_t size() const { return Size; }
+    [[nodiscard]] constexpr const char* data() const { return text; }
 };
-// A vector has parts whose values or types may be known only when the program runs.
-template <class T> inline constexpr bool has_parts = false;
-template <class... E> inline constexpr bool has_parts<Vector<E...>> = true;
+// Whether what is known of an operand when the program runs, values and types, is within a shape.
+template <class T> inline constexpr bool has_parts = !shape_of<T>.children.empty();
 
 template <std::size_t Size> constexpr auto without_line(Literal<Size> name) {
     name.line = name.file = 0;
     return name;
+}
+
+// A type, or a constant, is known when the program runs, and may be wrong.
+constexpr bool is_open(const Shape& shape) {
+    if (shape.kind == ShapeKind::integer) return !shape.has_value;
+    if (shape.kind == ShapeKind::reg) return shape.type == Type::none;
+    return std::any_of(shape.children.begin(), shape.children.end(), is_open);
+}
+// Of such an operand a look at its limits is enough: a constant, or a vector with constants.
+constexpr bool is_quickly_seen(const Shape& shape) {
+    if (shape.kind == ShapeKind::vector)
+        return std::all_of(shape.children.begin(), shape.children.end(),
+                           [](const Shape& e) { return e.kind == ShapeKind::integer || !is_open(e); });
+    return shape.kind == ShapeKind::integer || !is_open(shape);
 }
 
 // An instruction, once for all places where it is emitted.
@@ -66,12 +82,7 @@ template <Literal Name, Target On, class... Operands> struct Form {
     static constexpr bool is_right = match.row != nullptr;
     // What every target has on which the library runs kernels needs no look at the module's.
     static constexpr bool is_everywhere = is_right && is_available(match, {{75, 0}, 63});
-    // Some type is known when the program runs, and may be wrong then.
-    static constexpr bool has_open_types = [] {
-        for (const Shape& shape : shapes)
-            if (shape.kind == ShapeKind::reg && shape.type == Type::none) return true;
-        return false;
-    }();
+    static constexpr bool wants_check = !std::all_of(shapes.begin(), shapes.end(), is_quickly_seen);
     // What constants must lie within whose values are known then.
     static constexpr auto limits = [] {
         std::array<checking::Limit, sizeof...(Operands)> all = {};
@@ -106,17 +117,23 @@ template <class F, Literal Name, Target On> consteval auto message_of() {
     return out;
 }
 
-#if defined(__clang__) && __clang_major__ < 17
+// Does not compile, and shows the message.
+#if defined(__cpp_static_assert) && __cpp_static_assert >= 202306L
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpragmas"
+#pragma GCC diagnostic ignored "-Wc++26-extensions"
+template <auto Message> consteval void refuse() { static_assert(Message.size() == 0, Message); }
+#pragma GCC diagnostic pop
+#elif defined(__clang__)
 // This clang shows no texts in template arguments, but letters.
 template <char... Letters> struct wrong { static constexpr bool is_right = false; };
-template <auto Message, std::size_t... I> consteval auto letters(std::index_sequence<I...>) {
-    return wrong<Message.text[I]...>();
+template <auto Message> consteval void refuse() {
+    []<std::size_t... I>(std::index_sequence<I...>) { static_assert(wrong<Message.text[I]...>::is_right); }
+    (std::make_index_sequence<Message.size()>());
 }
-template <auto Message>
-using Wrong = decltype(letters<Message>(std::make_index_sequence<sizeof Message.text - 1>()));
 #else
 template <auto Message> struct wrong { static constexpr bool is_right = false; };
-template <auto Message> using Wrong = wrong<Message>;
+template <auto Message> consteval void refuse() { static_assert(wrong<Message>::is_right); }
 #endif
 
 }  // namespace emitting
@@ -204,10 +221,10 @@ class PTXGRAFT_API Emitter {
         using F = emitting::Form<emitting::without_line(Name), On, Operands...>;
         if constexpr (!F::is_right) {
             constexpr auto message = emitting::message_of<F, emitting::without_line(Name), On>();
-            static_assert(emitting::Wrong<message>::is_right);
+            emitting::refuse<message>();
         } else {
             if constexpr (On.architecture.sm == 0 && !F::is_everywhere) require(Name.view(), F::match);
-            if (F::has_open_types || !F::takes(operands...)) {
+            if (F::wants_check || !F::takes(operands...)) {
                 const std::vector<AnyOperand> now = {any(operands)...};
                 if (!check(Name.view(), shapes_of(now))) return;
             }
@@ -224,6 +241,8 @@ class PTXGRAFT_API Emitter {
 
     [[nodiscard]] std::string_view new_register(Type type, std::string_view name);
     [[nodiscard]] std::string_view own(std::string_view text);  ///< a copy that lives as long as the builder
+    /// The same of a name that a caller gives; one that is no identifier is the builder's error.
+    [[nodiscard]] std::string_view own_name(std::string_view name);
     /// `.reg .f32 %f<3>;`, a line for each type.
     void declare_registers(std::string& out) const;
 

@@ -602,6 +602,7 @@ constexpr InstructionProblem explain(std::string_view name, std::span<const Shap
     const checking::Words words(name);
     InstructionProblem best;
     std::size_t most = 0;
+    bool is_of_other_kind = false;
     const isa::Opcode* longest = nullptr;
     checking::any_opcode(words, name, [&](const isa::Opcode& opcode, std::span<const std::string_view> rest) {
         if (longest == nullptr) longest = &opcode;
@@ -625,12 +626,17 @@ constexpr InstructionProblem explain(std::string_view name, std::span<const Shap
             if (checker.run(operands)) {
                 best = checking::unavailable(name, a.match, target);
                 most = SIZE_MAX;
-            } else if (best.code == Errc::ok || best.code == Errc::modifier_out_of_order ||
-                       checker.right > most) {
-                if (most == SIZE_MAX) continue;
-                best = checking::problem_of(checker, a.match);
-                most = checker.right;
+                continue;
             }
+            // The row that most operands fit is what was meant; of several the one that wants its kind of
+            // operand there.
+            const bool is_better = checker.right > most || (checker.right == most && is_of_other_kind &&
+                                                            checker.fault != checking::Fault::kind);
+            const bool is_first = best.code == Errc::ok || best.code == Errc::modifier_out_of_order;
+            if (most == SIZE_MAX || !(is_first || is_better)) continue;
+            best = checking::problem_of(checker, a.match);
+            most = checker.right;
+            is_of_other_kind = checker.fault == checking::Fault::kind;
         }
         return false;
     });

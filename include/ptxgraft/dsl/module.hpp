@@ -117,19 +117,19 @@ template <Target On = any_target> class FunctionBuilder : public Builder<On> {
     /// A parameter, in .param space: `.param .u64 data`.
     template <Type T> Variable<Space::param> parameter(std::string_view name) {
         emitting::add_parameter(head_, name, {.type = declared_type(T)}, false);
-        return {this->own(name)};
+        return {this->own_name(name)};
     }
     /// One of bytes: a struct, or with 128 bytes at 64 a tensor map.
     Variable<Space::param> parameter(std::string_view name, std::uint64_t bytes, std::uint32_t align) {
         emitting::add_parameter(head_, name, {.type = b8, .count = bytes, .align = align}, false);
-        return {this->own(name)};
+        return {this->own_name(name)};
     }
     Variable<Space::param> tensor_map(std::string_view name) { return parameter(name, 128, 64); }
     /// What a device function gives back.
     template <Type T> Variable<Space::param> result(std::string_view name) {
         if (head_.is_entry) (void)this->keep(fail(Errc::directive_invalid, "an entry gives nothing back"));
         emitting::add_parameter(head_, name, {.type = declared_type(T)}, true);
-        return {this->own(name)};
+        return {this->own_name(name)};
     }
     /// A parameter and its value: emits `ld.param.u64 %rd1, [data];`.
     template <Type T> Reg<T> argument(std::string_view name) {
@@ -141,11 +141,11 @@ template <Target On = any_target> class FunctionBuilder : public Builder<On> {
     /// Variables of the function, before its first statement.
     Variable<Space::shared> shared(std::string_view name, const VariableOptions& of) {
         emitting::add_variable(head_, Space::shared, name, of);
-        return {this->own(name)};
+        return {this->own_name(name)};
     }
     Variable<Space::local> local(std::string_view name, const VariableOptions& of) {
         emitting::add_variable(head_, Space::local, name, of);
-        return {this->own(name)};
+        return {this->own_name(name)};
     }
     /// In place of those that were said before.
     void directives(const EntryDirectives& all) {

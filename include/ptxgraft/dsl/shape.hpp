@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "ptxgraft/isa/match.hpp"
 #include "ptxgraft/syntax/spaces.hpp"
@@ -43,6 +44,26 @@ enum class ShapeKind : std::uint8_t {
     invalid,   ///< what is no operand: never right
 };
 
+struct Shape;
+/// Shapes that stand somewhere else. (A std::span of an incomplete type is more than some libraries take.)
+class ShapeList {
+  public:
+    constexpr ShapeList() = default;
+    template <std::size_t N> constexpr ShapeList(const Shape (&all)[N]) : first_(all), size_(N) {}
+    ShapeList(const std::vector<Shape>& all);
+    [[nodiscard]] constexpr const Shape* begin() const { return first_; }
+    [[nodiscard]] constexpr const Shape* end() const;
+    [[nodiscard]] constexpr std::size_t size() const { return size_; }
+    [[nodiscard]] constexpr bool empty() const { return size_ == 0; }
+    [[nodiscard]] constexpr const Shape& front() const { return *first_; }
+    [[nodiscard]] constexpr const Shape& operator[](std::size_t i) const;
+    constexpr operator std::span<const Shape>() const;
+
+  private:
+    const Shape* first_ = nullptr;
+    std::size_t size_ = 0;
+};
+
 /// One operand; of the composed kinds a tree.
 struct Shape {
     ShapeKind kind = ShapeKind::sink;
@@ -53,7 +74,7 @@ struct Shape {
     bool is_unsigned = false;    ///< it is one beyond .s64, whose bits `value` has
     std::string_view part = {};  ///< ".b0"
     std::uint32_t count = 1;     ///< elements of a vector
-    std::span<const Shape> children = {};
+    ShapeList children = {};
 
     /// An element of a vector.
     [[nodiscard]] constexpr const Shape& element(std::size_t i) const {
@@ -63,5 +84,10 @@ struct Shape {
         return kind == ShapeKind::integer || kind == ShapeKind::floating;
     }
 };
+
+inline ShapeList::ShapeList(const std::vector<Shape>& all) : first_(all.data()), size_(all.size()) {}
+constexpr const Shape* ShapeList::end() const { return first_ + size_; }
+constexpr const Shape& ShapeList::operator[](std::size_t i) const { return first_[i]; }
+constexpr ShapeList::operator std::span<const Shape>() const { return {first_, size_}; }
 
 }  // namespace ptxgraft::dsl
