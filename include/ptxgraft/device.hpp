@@ -193,6 +193,9 @@ class PTXGRAFT_API Device {
     [[nodiscard]] Expected<Function> load(std::string_view ptx, std::string_view entry,
                                           const Cubin* cubin = nullptr) const;
 
+    /// Whether two handles are of the same device: two emulators are not.
+    friend bool operator==(const Device& a, const Device& b) { return a.data_ == b.data_; }
+
     struct Data;
 
   private:

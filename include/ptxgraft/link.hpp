@@ -172,6 +172,22 @@ struct PtxasOptions {
 /// a ptxas() of its own. Errors: Errc::assembler_not_usable.
 [[nodiscard]] PTXGRAFT_API Expected<std::shared_ptr<const Assembler>> find_assembler(std::string_view name);
 
+struct DisassembleOptions {
+    /// The path of nvdisasm. Empty: the first one in the folders of PATH, in `bin` of CUDA_HOME or CUDA_PATH, or
+    /// in /usr/local/cuda/bin.
+    std::string program = {};
+    /// Its options, as `nvdisasm --help` lists them.
+    std::vector<std::string> arguments = {"--print-code"};
+    std::chrono::milliseconds timeout = std::chrono::minutes(5);  ///< then the process is killed
+    std::string temporary_dir = "/tmp";                           ///< as PtxasOptions::temporary_dir
+    std::stop_token stop = {};                                    ///< then too
+};
+/// Machine code as text (SASS), by an installed nvdisasm that is at least as new as the assembler: a part of
+/// the CUDA toolkit, and of the wheel nvidia-cuda-nvdisasm. Errors: Errc::disassemble_failed when there is
+/// none, and with what it says; Errc::file_not_writable of the temporary folder.
+[[nodiscard]] PTXGRAFT_API Expected<std::string> disassemble(std::span<const std::byte> cubin,
+                                                             const DisassembleOptions& options = {});
+
 /// Links relocatable cubins into a loadable one (nvJitLink). They may be of several assemblers and versions,
 /// none newer than nvJitLink. Losses of performance are in the result, not errors. Errors: Errc::link_failed
 /// with the log, and the index of an input that is no whole cubin or too new; Errc::target_unknown;

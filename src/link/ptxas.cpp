@@ -1,7 +1,6 @@
 // An installed ptxas as an assembler: a process for each module.
 
 #include <fmt/format.h>
-#include <stdlib.h>
 
 #include <cstring>
 #include <filesystem>
@@ -11,6 +10,7 @@
 #include "link/cubin.hpp"
 #include "link/files.hpp"
 #include "link/process.hpp"
+#include "link/temporary_folder.hpp"
 #include "link/text.hpp"
 #include "ptxgraft/link.hpp"
 
@@ -19,25 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using namespace link;
-
-// A new folder that only this user may enter; removed with its owner.
-class TemporaryFolder {
-  public:
-    explicit TemporaryFolder(const std::string& parent) : path_(parent + "/ptxgraft-XXXXXX") {
-        if (::mkdtemp(path_.data()) == nullptr) path_.clear();
-    }
-    ~TemporaryFolder() {
-        std::error_code ignored;
-        if (is_made()) fs::remove_all(path_, ignored);
-    }
-    TemporaryFolder(const TemporaryFolder&) = delete;
-    TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-    [[nodiscard]] bool is_made() const { return !path_.empty(); }
-    [[nodiscard]] const std::string& path() const { return path_; }
-
-  private:
-    std::string path_;
-};
 
 // Their names stand in ptxas's log.
 constexpr const char *input_name = "module.ptx", *output_name = "module.cubin";

@@ -6,6 +6,7 @@
 #   ptxgraft_cuda::headers         cuda.h and what kernels include; the folder is PTXGRAFT_CUDA_INCLUDE_DIR, and PTXGRAFT_CCCL_INCLUDE_DIR
 #                                  that which has cccl/, the C++ headers
 #   PTXGRAFT_NVCC, PTXGRAFT_PTXAS  programs that tests use, from the first root that has them; NOTFOUND where there are none
+#   PTXGRAFT_NVDISASM              another one, from the linker's root first: it reads no cubin of an assembler newer than itself
 set(PTXGRAFT_CUDA_ROOTS "/usr/local/cuda;${PROJECT_SOURCE_DIR}/.cuda/nvidia/cu13" CACHE STRING
     "Folders with CUDA 13 parts (each with include/ and lib/ or lib64/), searched in order for every part")
 # 13.0.88 makes a rotation of `(x << 8) - (x >> 56)` on .u64; 13.5.37 does not. `./dev` reads this line.
@@ -74,6 +75,7 @@ find_path(PTXGRAFT_CUDA_INCLUDE_DIR cuda_runtime.h PATHS ${cuda_roots} PATH_SUFF
 find_path(PTXGRAFT_CCCL_INCLUDE_DIR cccl/cuda/std/version PATHS ${cuda_roots} PATH_SUFFIXES include NO_DEFAULT_PATH NO_CACHE)
 find_program(PTXGRAFT_NVCC nvcc PATHS ${PTXGRAFT_CUDA_ROOTS} PATH_SUFFIXES bin NO_DEFAULT_PATH NO_CACHE)
 find_program(PTXGRAFT_PTXAS ptxas PATHS ${PTXGRAFT_CUDA_ROOTS} PATH_SUFFIXES bin NO_DEFAULT_PATH NO_CACHE)
+find_program(PTXGRAFT_NVDISASM nvdisasm PATHS ${cuda_roots} PATH_SUFFIXES bin NO_DEFAULT_PATH NO_CACHE)
 
 string(CONCAT ptxgraft_remedy "`./dev build` in ptxgraft's folder fetches what is missing. Without it: "
     "`pip install --no-deps --target DIR 'nvidia-nvptxcompiler>=${PTXGRAFT_OLDEST_ASSEMBLER},<14' 'nvidia-nvjitlink>=${PTXGRAFT_OLDEST_ASSEMBLER},<14'` "

@@ -193,6 +193,8 @@ class PTXGRAFT_API Module {
     Module(const Module&) = delete;
     Module& operator=(const Module&) = delete;
 
+    [[nodiscard]] const std::string& target() const { return options_.target; }  ///< "sm_90a"
+
     /// A new `.visible .entry`. It lives as long as the module.
     template <Target On = any_target> FunctionBuilder<On>& entry(std::string_view name) {
         return add<On>(name, true);
