@@ -3,10 +3,10 @@
 /// The whole way: a skeleton, compiled once; stubs grafted into it; a kernel, launched.
 ///
 /// @code
-/// auto skeleton = ptxgraft::Skeleton::from_cuda(source, {.target = "sm_90a"}); auto stub     =
-/// ptxgraft::stack::compile("acc bias add.f32 0.0 max.f32 -> acc", *skeleton->site("epilogue")); auto kernel
-/// = skeleton->graft({{"epilogue", *stub}}, device); auto launched = kernel->launch({.grid = {8, 8}, .block =
-/// {16, 16}}, a, b, bias, c, m, n, k);
+/// auto skeleton = ptxgraft::Skeleton::from_cuda(source, {.target = "sm_90a"});
+/// auto stub = ptxgraft::stack::compile("acc bias add.f32 -> acc", *skeleton->site("epilogue"));
+/// auto kernel = skeleton->graft({{"epilogue", *stub}}, device);
+/// auto launched = kernel->launch({.grid = {8, 8}, .block = {16, 16}}, a, b, bias, c, m, n, k);
 /// @endcode
 
 #include <array>

@@ -173,8 +173,8 @@ struct PtxasOptions {
 [[nodiscard]] PTXGRAFT_API Expected<std::shared_ptr<const Assembler>> find_assembler(std::string_view name);
 
 struct DisassembleOptions {
-    /// The path of nvdisasm. Empty: the first one in the folders of PATH, in `bin` of CUDA_HOME or CUDA_PATH, or
-    /// in /usr/local/cuda/bin.
+    /// The path of nvdisasm. Empty: the first one in the folders of PATH, in `bin` of CUDA_HOME or
+    /// CUDA_PATH, or in /usr/local/cuda/bin.
     std::string program = {};
     /// Its options, as `nvdisasm --help` lists them.
     std::vector<std::string> arguments = {"--print-code"};

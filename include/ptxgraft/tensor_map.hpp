@@ -6,9 +6,9 @@
 ///
 /// @code
 /// // 64 x 64 boxes of a row-major bf16 matrix of 256 rows and 128 columns.
-/// auto map = device.encode_tensor_map({.type = TensorType::bf16, .address = a.address(), .dims = {128, 256},
-///                                      .strides = {256}, .box = {64, 64}, .swizzle =
-///                                      TensorSwizzle::bytes128});
+/// auto map = device.encode_tensor_map({.type = TensorType::bf16, .address = a.address(),
+///                                      .dims = {128, 256}, .strides = {256}, .box = {64, 64},
+///                                      .swizzle = TensorSwizzle::bytes128});
 /// kernel.launch(config, {*map, …});
 /// @endcode
 

@@ -83,7 +83,7 @@ Expected<Specialisation> TensorKernel::Data::emit_into(Module& module, const Cho
 }
 
 Expected<std::shared_ptr<const SpecialisedKernel>> TensorKernel::Data::make(const Choice& choice,
-                                                                              Kept& kept) {
+                                                                            Kept& kept) {
     const std::lock_guard lock(kept.making);
     if (kept.kernel) return kept.kernel;
     Module module({.target = choice.target,
@@ -107,8 +107,7 @@ Expected<ptxgraft::Kernel> TensorKernel::Data::load(const Device& device, Kept& 
     return kernel;
 }
 
-Expected<LaunchConfig> TensorKernel::Data::config(const Specialisation& s,
-                                                    const LaunchValues& values) const {
+Expected<LaunchConfig> TensorKernel::Data::config(const Specialisation& s, const LaunchValues& values) const {
     LaunchConfig config = {.grid = options.grid(s),
                            .block = options.block(s),
                            .shared_bytes = options.shared_bytes(s),
@@ -128,8 +127,8 @@ Expected<std::uint32_t> TensorKernel::Data::multiprocessors_of(const Device& dev
 }
 
 Expected<TensorKernel::Data::Bound> TensorKernel::Data::bind(const Device& device,
-                                                                 std::span<const TensorView> views,
-                                                                 const LaunchValues& values) {
+                                                             std::span<const TensorView> views,
+                                                             const LaunchValues& values) {
     const SpecialisationMaker maker(options);
     const std::vector<Tile> tiles = maker.tiles();
     TRY(maker.check_count(views.size(), tiles.size()));
@@ -159,8 +158,7 @@ Expected<TensorKernel::Data::Bound> TensorKernel::Data::bind(const Device& devic
 
 // ---- the interface
 
-TensorKernel::TensorKernel(KernelOptions options, Emit emit, Target on)
-    : data_(std::make_shared<Data>()) {
+TensorKernel::TensorKernel(KernelOptions options, Emit emit, Target on) : data_(std::make_shared<Data>()) {
     data_->options = std::move(options);
     data_->emit = std::move(emit);
     const KernelOptions& of = data_->options;
@@ -177,7 +175,7 @@ TensorKernel::TensorKernel(KernelOptions options, Emit emit, Target on)
 }
 
 Expected<std::shared_ptr<const SpecialisedKernel>> TensorKernel::specialise(const Sizes& sizes,
-                                                                              std::string_view target) const {
+                                                                            std::string_view target) const {
     if (data_->error) return tl::unexpected<Error>(*data_->error);
     Choice choice;
     choice.sizes = TRY(SpecialisationMaker(data_->options).complete(sizes));
@@ -208,14 +206,14 @@ Expected<std::string> TensorKernel::sass(const Sizes& sizes, std::string_view ta
 }
 
 Expected<BoundLaunch> TensorKernel::bind(const Device& device, std::span<const TensorView> tensors,
-                                           const LaunchValues& values) const {
+                                         const LaunchValues& values) const {
     if (data_->error) return tl::unexpected<Error>(*data_->error);
     auto bound = TRY(data_->bind(device, tensors, values));
     return std::move(bound.launch);
 }
 
 Expected<void> TensorKernel::launch(const Device& device, std::span<const TensorView> tensors,
-                                      const LaunchValues& values) const {
+                                    const LaunchValues& values) const {
     if (data_->error) return tl::unexpected<Error>(*data_->error);
     const auto bound = TRY(data_->bind(device, tensors, values));
     const auto kernel = TRY(data_->load(device, *bound.kept));
@@ -223,8 +221,8 @@ Expected<void> TensorKernel::launch(const Device& device, std::span<const Tensor
 }
 
 Expected<std::vector<Buffer>> TensorKernel::operator()(const Device& device,
-                                                         std::initializer_list<TensorView> inputs,
-                                                         const LaunchValues& values) const {
+                                                       std::initializer_list<TensorView> inputs,
+                                                       const LaunchValues& values) const {
     if (data_->error) return tl::unexpected<Error>(*data_->error);
     const SpecialisationMaker maker(data_->options);
     const std::size_t outputs = data_->options.outputs.size();

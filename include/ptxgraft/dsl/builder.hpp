@@ -14,9 +14,9 @@
 /// note: 'wrong<Text{"operand 2: a register of .f64 where a register of .f32 or a constant of .f32 is
 ///        expected; form: add{.rnd}{.ftz}{.sat}.f32 d, a, b"}>::is_right' evaluates to false
 /// @endcode
-/// (That is g++; clang from 20 on says it in the first line, an older one letter by letter.) What C++ does not
-/// know when it compiles is looked at when the program runs: values of constants, and registers of sites. The
-/// first such error is kept, and comes out of Module::ptx() and dsl::stub().
+/// (That is g++; clang from 20 on says it in the first line, an older one letter by letter.) What C++ does
+/// not know when it compiles is looked at when the program runs: values of constants, and registers of sites.
+/// The first such error is kept, and comes out of Module::ptx() and dsl::stub().
 ///
 /// Threads: a builder belongs to one; many may build at once.
 

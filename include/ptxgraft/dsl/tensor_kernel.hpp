@@ -17,8 +17,8 @@
 /// const auto text = scale.ptx({{"rows", 64}, {"columns", 512}});
 /// @endcode
 ///
-/// A **shape variable** is a name among the extents of tiles: a launch resolves it from the tensors that it is
-/// given, and the body sees it as a number. A **dynamic** one is a `.u32` parameter instead, and its value
+/// A **shape variable** is a name among the extents of tiles: a launch resolves it from the tensors that it
+/// is given, and the body sees it as a number. A **dynamic** one is a `.u32` parameter instead, and its value
 /// makes no new specialisation. A **parameter** is a number that the caller may choose: the size of a tile,
 /// the stages of a ring. Extents, parameters, strides of tensors that are not dense, and the target make a
 /// **specialisation**: it is emitted and verified once, and loaded once for each device; the tensor kernel
@@ -214,8 +214,7 @@ class PTXGRAFT_API TensorKernel {
     TensorKernel(KernelOptions options, Body body)
         : TensorKernel(std::move(options), emitter<any_target>(std::move(body)), any_target) {}
     /// The same for one target, which C++ checks: `k` is a FunctionBuilder<sm_90a>&.
-    template <Target On, class Body>
-    [[nodiscard]] static TensorKernel on(KernelOptions options, Body body) {
+    template <Target On, class Body> [[nodiscard]] static TensorKernel on(KernelOptions options, Body body) {
         return TensorKernel(std::move(options), emitter<On>(std::move(body)), On);
     }
 
