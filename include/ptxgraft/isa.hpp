@@ -15,41 +15,15 @@
 
 #include "ptxgraft/error.hpp"
 #include "ptxgraft/syntax.hpp"
+#include "ptxgraft/syntax/types.hpp"
 #include "ptxgraft/target.hpp"
 
 namespace ptxgraft::isa {
 
 using ptxgraft::Architecture;
 
-/// What an operand of a form is. Those up to `f64` are the types of ptxgraft::Type, with its numbers.
-enum class OperandType : std::uint8_t {
-    pred,
-    b16,
-    b32,
-    b64,
-    u16,
-    u32,
-    u64,
-    s16,
-    s32,
-    s64,
-    f16,
-    f16x2,
-    bf16,
-    bf16x2,
-    f32,
-    f64,
-    b8,
-    u8,
-    s8,
-    b128,
-    tf32,
-    f32x2,
-    u16x2,
-    s16x2,
-    u8x4,
-    s8x4
-};
+/// What an operand of a form is: a type of PTX, or the bits of one that no register is declared of.
+using OperandType = syntax::Type;
 
 /// One operand of a form, once its modifiers are fixed.
 struct OperandSpec {

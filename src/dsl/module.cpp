@@ -124,6 +124,22 @@ Expected<void> add_directives(Head& head, const EntryDirectives& all) {
     return {};
 }
 
+std::string targets_line(std::string_view name, std::string_view directive,
+                         std::span<const std::string_view> targets) {
+    return fmt::format("\t{}: {} {};\n", name, directive, fmt::join(targets, ", "));
+}
+
+std::string prototype_line(std::string_view name, std::span<const VariableOptions> results,
+                           std::span<const VariableOptions> parameters) {
+    const auto listed = [](std::span<const VariableOptions> all) {
+        std::vector<std::string> words;
+        for (const VariableOptions& of : all) words.push_back(".param " + declared("_", of));
+        return fmt::format("({})", fmt::join(words, ", "));
+    };
+    return fmt::format("\t{}: .callprototype {}_ {};\n", name,
+                       results.size() == 0 ? "" : listed(results) + " ", listed(parameters));
+}
+
 std::string site_before(std::string_view name, std::span<const SiteArgument> arguments,
                         const Policy& policy) {
     std::string out = fmt::format("\t{{ // PTXGRAFT_SITE {}{}\n", name, policy_words(policy));
@@ -197,9 +213,10 @@ std::string Module::text() const {
     std::string out = fmt::format(".version {}.{}\n.target {}\n.address_size 64\n", target_.version / 10,
                                   target_.version % 10, options_.target);
     if (options_.line_info) out.append(fmt::format(".file 1 \"{}\"\n", options_.file));
-    out.append(variables_);
+    // Before the variables, which may hold their addresses.
     for (const Made& one : functions_)
         if (!one.head->is_entry) out.append(head_line(*one.head)).append(";\n");
+    out.append(variables_);
     for (const Made& one : functions_) {
         out.append(head_line(*one.head))
             .append(one.head->directives)

@@ -16,26 +16,8 @@ namespace ptxgraft::isa {
 namespace {
 
 // --- operands
-// The public enumerators have the numbers of the one table's.
-constexpr std::pair<OperandType, RegisterType> operand_types[] = {
-    {OperandType::pred, RegisterType::pred},   {OperandType::b16, RegisterType::b16},
-    {OperandType::b32, RegisterType::b32},     {OperandType::b64, RegisterType::b64},
-    {OperandType::u16, RegisterType::u16},     {OperandType::u32, RegisterType::u32},
-    {OperandType::u64, RegisterType::u64},     {OperandType::s16, RegisterType::s16},
-    {OperandType::s32, RegisterType::s32},     {OperandType::s64, RegisterType::s64},
-    {OperandType::f16, RegisterType::f16},     {OperandType::f16x2, RegisterType::f16x2},
-    {OperandType::bf16, RegisterType::bf16},   {OperandType::bf16x2, RegisterType::bf16x2},
-    {OperandType::f32, RegisterType::f32},     {OperandType::f64, RegisterType::f64},
-    {OperandType::b8, RegisterType::b8},       {OperandType::u8, RegisterType::u8},
-    {OperandType::s8, RegisterType::s8},       {OperandType::b128, RegisterType::b128},
-    {OperandType::tf32, RegisterType::tf32},   {OperandType::f32x2, RegisterType::f32x2},
-    {OperandType::u16x2, RegisterType::u16x2}, {OperandType::s16x2, RegisterType::s16x2},
-    {OperandType::u8x4, RegisterType::u8x4},   {OperandType::s8x4, RegisterType::s8x4}};
-static_assert(std::ranges::all_of(operand_types, [](const auto& pair) {
-    return static_cast<RegisterType>(pair.first) == pair.second;
-}));
-OperandType operand_type(RegisterType type, OperandType otherwise) {
-    return type == RegisterType::none ? otherwise : static_cast<OperandType>(type);
+RegisterType operand_type(RegisterType type, RegisterType otherwise) {
+    return type == RegisterType::none ? otherwise : type;
 }
 
 // Constants stand for integers, predicates and floats of 32 and 64 bits.
@@ -225,7 +207,7 @@ Plainness plainness(const Form& form) {
     return p;
 }
 
-std::string_view type_name(OperandType type) { return info(static_cast<RegisterType>(type)).name; }
+std::string_view type_name(OperandType type) { return info(type).name; }
 
 // How a form differs from the plain one of its spelling.
 std::string suffix(const Form& form, const Form& plain) {

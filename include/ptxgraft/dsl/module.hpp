@@ -102,6 +102,10 @@ struct Head {
 PTXGRAFT_API void add_parameter(Head& head, std::string_view name, const VariableOptions& of, bool is_return);
 PTXGRAFT_API void add_variable(Head& head, Space space, std::string_view name, const VariableOptions& of);
 PTXGRAFT_API Expected<void> add_directives(Head& head, const EntryDirectives& all);
+PTXGRAFT_API std::string targets_line(std::string_view name, std::string_view directive,
+                                      std::span<const std::string_view> targets);
+PTXGRAFT_API std::string prototype_line(std::string_view name, std::span<const VariableOptions> results,
+                                        std::span<const VariableOptions> parameters);
 PTXGRAFT_API std::string site_before(std::string_view name, std::span<const SiteArgument> arguments,
                                      const Policy& policy);
 PTXGRAFT_API std::string site_after(std::span<const SiteArgument> arguments);
@@ -146,6 +150,32 @@ template <Target On = any_target> class FunctionBuilder : public Builder<On> {
     Variable<Space::local> local(std::string_view name, const VariableOptions& of) {
         emitting::add_variable(head_, Space::local, name, of);
         return {this->own_name(name)};
+    }
+    /// Where a `brx.idx` may go, by its index from 0: emits `T_1: .branchtargets L1, L2;` (PTX ISA 11.3.1, 9.7.12.4).
+    [[nodiscard]] Targets branch_targets(std::initializer_list<Label> labels) {
+        std::vector<std::string_view> names;
+        for (const Label& label : labels) names.push_back(label.name);
+        const Label list = this->label("T");
+        this->body_.append(emitting::targets_line(list.name, ".branchtargets", names));
+        return {list.name};
+    }
+    /// The functions that a call by address may meet, all of one kind: emits `T_1: .calltargets f, g;`
+    /// (PTX ISA 11.3.2). It stands where a prototype does:
+    /// `k.emit<"call">(list(result), address, list(x), k.call_targets({f.name(), g.name()}))`.
+    [[nodiscard]] Prototype call_targets(std::initializer_list<FunctionName> functions) {
+        std::vector<std::string_view> names;
+        for (const FunctionName& function : functions) names.push_back(function.name);
+        const Label list = this->label("T");
+        this->body_.append(emitting::targets_line(list.name, ".calltargets", names));
+        return {list.name};
+    }
+    /// What a call by address takes for granted: emits
+    /// `P_1: .callprototype (.param .b32 _) _ (.param .b64 _, .param .b8 _[16]);` (PTX ISA 11.3.3).
+    [[nodiscard]] Prototype prototype(std::initializer_list<VariableOptions> results,
+                                      std::initializer_list<VariableOptions> parameters) {
+        const Label name = this->label("P");
+        this->body_.append(emitting::prototype_line(name.name, results, parameters));
+        return {name.name};
     }
     /// In place of those that were said before.
     void directives(const EntryDirectives& all) {
@@ -199,7 +229,7 @@ class PTXGRAFT_API Module {
     template <Target On = any_target> FunctionBuilder<On>& entry(std::string_view name) {
         return add<On>(name, true);
     }
-    /// A new `.func`. Its declaration stands before all bodies, so that any may call any.
+    /// A new `.func`. Its declaration stands before all variables and bodies, so that any may name any.
     template <Target On = any_target> FunctionBuilder<On>& function(std::string_view name) {
         return add<On>(name, false);
     }

@@ -7,8 +7,7 @@
 
 namespace ptxgraft::syntax {
 
-/// In the order of their rows. Those up to `s8x4` have the numbers of isa::OperandType, and the first of them
-/// those of ptxgraft::Type.
+/// In the order of their rows. The first of them have the numbers of ptxgraft::Type.
 enum class Type : std::uint8_t {
     pred,
     b16,

@@ -8,15 +8,12 @@
 namespace ptxgraft::stack {
 namespace {
 
-using isa::OperandType;
 using isa::RegisterType;
-
-// The names and widths of operand types stand in the rows of PTX's types, which have the same numbers.
-const syntax::TypeRow& row(OperandType type) { return syntax::row(static_cast<RegisterType>(type)); }
+using syntax::row;
 
 // Of a machine. What no register is declared of has the type of bits of its width.
-TypeId machine_type(OperandType type) {
-    if (type <= OperandType::f64) return static_cast<TypeId>(type);
+TypeId machine_type(RegisterType type) {
+    if (type <= RegisterType::f64) return static_cast<TypeId>(type);
     switch (row(type).bits) {
         case 8: return type_b8;
         case 32: return type_id(Type::b32);
@@ -35,8 +32,8 @@ RegisterType register_type_of(TypeId type) {
 }  // namespace
 
 TypeId default_type(const isa::OperandSpec& spec) {
-    if (spec.is_wide && spec.type == OperandType::u8) return type_id(Type::u16);
-    if (spec.is_wide && spec.type == OperandType::s8) return type_id(Type::s16);
+    if (spec.is_wide && spec.type == RegisterType::u8) return type_id(Type::u16);
+    if (spec.is_wide && spec.type == RegisterType::s8) return type_id(Type::s16);
     return machine_type(spec.type);
 }
 
@@ -52,7 +49,7 @@ TypeId builtin_type(std::string_view name) {
 }
 
 bool fits(TypeId base, const isa::OperandSpec& spec) {
-    const auto wanted = static_cast<RegisterType>(spec.type);
+    const RegisterType wanted = spec.type;
     const RegisterType given = register_type_of(base);
     if (isa::goes(given, wanted, false, spec.is_wide)) return true;
     // registers of these are declared as .b16 and .b32
