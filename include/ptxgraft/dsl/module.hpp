@@ -147,6 +147,15 @@ template <Target On = any_target> class FunctionBuilder : public Builder<On> {
         emitting::add_variable(head_, Space::local, name, of);
         return {this->own_name(name)};
     }
+    /// A number for a barrier of some of the block's threads (cluster.hpp: NamedBarrier), which the function
+    /// has not given out yet: 1 to 15. 0 is that of all threads.
+    std::uint32_t new_barrier() {
+        if (barriers_ == 15)
+            (void)this->keep(
+                fail(Errc::argument_invalid,
+                     "a CTA has barriers 0 to 15, and all but 0 are given out (PTX ISA 9.7.13.1)"));
+        return barriers_ < 15 ? ++barriers_ : barriers_;
+    }
     /// In place of those that were said before.
     void directives(const EntryDirectives& all) {
         if (auto done = emitting::add_directives(head_, all); !done)
@@ -176,6 +185,7 @@ template <Target On = any_target> class FunctionBuilder : public Builder<On> {
     friend class Module;
     FunctionBuilder(emitting::Head& head, Target target) : Builder<On>(target), head_(head) {}
     emitting::Head& head_;
+    std::uint32_t barriers_ = 0;  // given out
 };
 
 struct ModuleOptions {
