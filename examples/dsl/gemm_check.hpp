@@ -13,7 +13,9 @@
 
 #include "gemm_mma.hpp"
 #include "gemm_wgmma.hpp"
+#include "grouped_gemm.hpp"
 #include "ptxgraft/ptxgraft.hpp"
+#include "split_k.hpp"
 
 namespace gemm {
 
@@ -80,22 +82,67 @@ class Matrices {
 struct Buffers {
     ptxgraft::Buffer a, b, c;
 };
+inline ptxgraft::Expected<Buffers> upload(const ptxgraft::Device& device, const Size& size,
+                                          const Matrices& matrices) {
+    auto a = device.upload(matrices.a), b = device.upload(matrices.b);
+    auto c = device.allocate(std::size_t{size.m} * size.ldc() * sizeof(float));
+    for (const auto* made : {&a, &b, &c})
+        if (!*made) return tl::unexpected(made->error());
+    return Buffers{std::move(*a), std::move(*b), std::move(*c)};
+}
+inline std::optional<std::string> find_wrong(const Buffers& buffers, const Matrices& matrices,
+                                             const Epilogue& epilogue) {
+    const auto result = buffers.c.download<float>();
+    return result ? matrices.find_wrong(*result, epilogue) : ptxgraft::describe(result.error());
+}
+
 using Launch = std::function<ptxgraft::Expected<void>(const Buffers& buffers)>;
 
 /// Launches and compares: what is wrong, or nothing.
 inline std::optional<std::string> check(const ptxgraft::Device& device, const Size& size,
                                         const Launch& launch, const Epilogue& epilogue = unchanged) {
     const Matrices matrices(size);
-    auto a = device.upload(matrices.a), b = device.upload(matrices.b);
-    auto c = device.allocate(std::size_t{size.m} * size.ldc() * sizeof(float));
-    if (!a || !b || !c) return "no memory";
-    const Buffers buffers{std::move(*a), std::move(*b), std::move(*c)};
-    if (const auto done = launch(buffers); !done) return ptxgraft::describe(done.error());
-    const auto result = buffers.c.download<float>();
-    return result ? matrices.find_wrong(*result, epilogue) : ptxgraft::describe(result.error());
+    const auto buffers = upload(device, size, matrices);
+    if (!buffers) return ptxgraft::describe(buffers.error());
+    if (const auto done = launch(*buffers); !done) return ptxgraft::describe(done.error());
+    return find_wrong(*buffers, matrices, epilogue);
 }
 
-/// Launches of the two kernels.
+/// What the site makes of an element of one of many products.
+using GroupedEpilogue =
+    std::function<double(double acc, std::uint32_t row, std::uint32_t col, std::uint32_t product)>;
+
+/// The same of products of all these sizes, in one launch.
+template <MmaShape S>
+std::optional<std::string> check_grouped(const ptxgraft::Device& device, std::span<const Size> sizes,
+                                         const ptxgraft::Kernel& kernel, std::uint32_t multiprocessors,
+                                         const GroupedEpilogue& epilogue) {
+    std::vector<Matrices> matrices;
+    std::vector<Buffers> buffers;
+    std::vector<GroupedProduct> products;
+    for (const Size& size : sizes) {
+        auto made = upload(device, size, matrices.emplace_back(size));
+        if (!made) return ptxgraft::describe(made.error());
+        const auto& [a, b, c] = buffers.emplace_back(std::move(*made));
+        products.push_back({a.address(), b.address(), c.address(), size.m, size.n, size.depth, size.ld(),
+                            size.ld(), size.ldc()});
+    }
+    const auto list = device.upload(products);
+    if (!list) return ptxgraft::describe(list.error());
+    const auto done = kernel.launch(launch_grouped<S>(products, multiprocessors), *list,
+                                    static_cast<std::uint32_t>(products.size()));
+    if (!done) return ptxgraft::describe(done.error());
+    for (std::uint32_t i = 0; i < sizes.size(); ++i) {
+        const auto of_product = [&](double acc, std::uint32_t row, std::uint32_t col) {
+            return epilogue(acc, row, col, i);
+        };
+        if (auto wrong = find_wrong(buffers[i], matrices[i], of_product))
+            return "product " + std::to_string(i) + ": " + *wrong;
+    }
+    return std::nullopt;
+}
+
+/// Launches of the other kernels.
 template <MmaShape S> Launch launch_mma(const ptxgraft::Kernel& kernel, const Size& size) {
     return [=](const Buffers& of) {
         return kernel.launch(MmaGemm<S>::launch(size.m, size.n), of.a, of.b, of.c, size.m, size.n, size.depth,
@@ -103,15 +150,23 @@ template <MmaShape S> Launch launch_mma(const ptxgraft::Kernel& kernel, const Si
     };
 }
 template <WgmmaShape S>
-Launch launch_wgmma(const ptxgraft::Kernel& kernel, const Size& size, std::uint32_t multiprocessors) {
+Launch launch_with_maps(const ptxgraft::Kernel& kernel, const Size& size,
+                        const ptxgraft::LaunchConfig& config) {
     return [=](const Buffers& of) -> ptxgraft::Expected<void> {
         const std::uint64_t row_bytes = 2 * size.ld();
         const auto a = of.a.encode_tensor_map(WgmmaGemm<S>::map_a(size.m, size.depth, row_bytes)),
                    b = of.b.encode_tensor_map(WgmmaGemm<S>::map_b(size.n, size.depth, row_bytes));
         if (!a || !b) return tl::unexpected((a ? b : a).error());
-        return kernel.launch(WgmmaGemm<S>::launch(size.m, size.n, multiprocessors), *a, *b, of.c, size.m,
-                             size.n, size.depth, size.ldc());
+        return kernel.launch(config, *a, *b, of.c, size.m, size.n, size.depth, size.ldc());
     };
+}
+template <WgmmaShape S>
+Launch launch_wgmma(const ptxgraft::Kernel& kernel, const Size& size, std::uint32_t multiprocessors) {
+    return launch_with_maps<S>(kernel, size, WgmmaGemm<S>::launch(size.m, size.n, multiprocessors));
+}
+template <std::uint32_t Parts, WgmmaShape S>
+Launch launch_split_k(const ptxgraft::Kernel& kernel, const Size& size) {
+    return launch_with_maps<S>(kernel, size, SplitK<Parts, S>::launch(size.m, size.n));
 }
 
 }  // namespace gemm

@@ -4,6 +4,8 @@
 /// both of `depth` elements of .bf16, row-major; C is .f32. Any m, n and depth: what is beyond an edge is
 /// copied as zeros, and not stored.
 ///
+/// grouped_gemm.hpp multiplies by the same parts.
+///
 /// Arguments: u64 a, b, c (addresses, multiples of 16); u32 m, n, depth; u32 lda, ldb (elements from row to
 /// row, multiples of 8), ldc (an even number). One site, `epilogue`: mod f32 acc, in u32 row, in u32 col.
 
@@ -24,12 +26,39 @@ struct MmaShape {
     std::uint32_t warps_m = 2, warps_n = 2, stages = 4;
 };
 
+/// The matrices of a product, by addresses in .global.
+struct Product {
+    Reg<u64> a, b;
+    Reg<u32> depth, lda, ldb;
+    Output c;
+};
+inline void to_global(FunctionBuilder<sm_80>& k, const Product& of) {
+    for (const auto& address : {of.a, of.b, of.c.address}) k.emit<"cvta.to.global.u64">(address, address);
+}
+inline Product product_of_arguments(FunctionBuilder<sm_80>& k) {
+    Product of;
+    of.a = k.argument<u64>("a"), of.b = k.argument<u64>("b"), of.c.address = k.argument<u64>("c");
+    of.c.m = k.argument<u32>("m"), of.c.n = k.argument<u32>("n"), of.depth = k.argument<u32>("depth");
+    of.lda = k.argument<u32>("lda"), of.ldb = k.argument<u32>("ldb"), of.c.ld = k.argument<u32>("ldc");
+    to_global(k, of);
+    return of;
+}
+
 template <MmaShape S> class MmaGemm;
 
-/// Emits the kernel.
+/// Emits the kernel: a block computes one tile of C.
 template <MmaShape S = MmaShape{}> void emit_gemm_mma(Module& module, std::string_view name = "gemm_mma") {
     MmaGemm<S> gemm(module, name);
-    gemm.find_places();       // of this block, warp and lane in A, B, C and shared memory
+    const Product product = product_of_arguments(gemm.k);
+    gemm.find_thread();  // in shared memory, and in a tile
+    gemm.find_tile(product, {read<"%ctaid.x">(gemm.k), read<"%ctaid.y">(gemm.k)});
+    multiply_by_mma(gemm);
+    gemm.store();  // the site, st.global
+    gemm.k.template emit<"ret">();
+}
+
+/// A tile of C, from its first step along the depth to the last.
+template <class Gemm> void multiply_by_mma(Gemm& gemm) {
     gemm.copy_first_tiles();  // cp.async, cp.async.commit_group: all stages but one are on their way
     gemm.zero_accumulators();
     gemm.k.loop([&](Label end) {
@@ -38,8 +67,6 @@ template <MmaShape S = MmaShape{}> void emit_gemm_mma(Module& module, std::strin
         gemm.copy_tile();      // cp.async, cp.async.commit_group: into the stage of the last one
         gemm.multiply_tile();  // ldmatrix, mma.sync
     });
-    gemm.store();  // the site, st.global
-    gemm.k.template emit<"ret">();
 }
 
 template <MmaShape S> class MmaGemm {
@@ -69,26 +96,26 @@ template <MmaShape S> class MmaGemm {
                 .shared_bytes = shared_bytes};
     }
 
-  private:
-    friend void emit_gemm_mma<S>(Module& module, std::string_view name);
-
     MmaGemm(Module& module, std::string_view name)
         : k(module.entry<sm_80>(name)),
           shared(module.dynamic_shared("tiles", swizzle_alignment(tile.swizzle))) {
         k.directives({.required_threads = {threads}});
     }
 
-    void find_places() {
-        a.address = k.argument<u64>("a"), b.address = k.argument<u64>("b"), c.address = k.argument<u64>("c");
-        c.m = k.argument<u32>("m"), c.n = k.argument<u32>("n"), depth = k.argument<u32>("depth");
-        const auto lda = k.argument<u32>("lda"), ldb = k.argument<u32>("ldb");
-        c.ld = k.argument<u32>("ldc");
-        const auto thread = read<"%tid.x">(k), lane = thread & 31, warp = thread >> 5;
-        block_row = read<"%ctaid.x">(k) * S.tile_m;
-        block_col = read<"%ctaid.y">(k) * S.tile_n;
-        k.emit<"cvta.to.global.u64">(c.address, c.address);
-        find_copies(thread, lda, ldb);
-        find_fragments(lane, warp);
+    // Where this thread, its warp and its lane are in shared memory and in tiles, whichever they are.
+    void find_thread() {
+        const auto thread = read<"%tid.x">(k);
+        find_copies(thread);
+        find_fragments(thread & 31, thread >> 5);
+    }
+    // A tile of C. What was read of the last one's stages is not written before all warps have read it: the
+    // ring goes on where it was.
+    void find_tile(const Product& of, const TilePlace& place) {
+        c = of.c;
+        const auto block_row = value(k, place.row) * S.tile_m, block_col = value(k, place.col) * S.tile_n;
+        find_sources(of, block_row, block_col);
+        row = value(k, row_in_tile) + block_row;
+        col = value(k, col_in_tile) + block_col;
     }
 
     // ---- cp.async: a thread copies one piece of 16 bytes of some rows of a tile
@@ -100,31 +127,34 @@ template <MmaShape S> class MmaGemm {
         std::uint32_t steps = 0, begin = 0;  // rows of a thread; where in a stage the tile is
     };
 
-    void find_copies(Value<u32, sm_80> thread, Reg<u32> lda, Reg<u32> ldb) {
+    void find_copies(Value<u32, sm_80> thread) {
         const auto row = thread / tile.pieces(), piece = (thread % tile.pieces()) << 4;
         const auto in_tile = row * tile.row_bytes + piece;
         swizzle(k, tile.swizzle, in_tile);
+        copied_row = row, copied_piece = piece;
         target = in_tile + address_of(k, shared);
-        const auto row_bytes = value(k, depth) << 1;
-        k.emit<"sub.s32">(bytes_left, row_bytes, piece);
-        find_source(a, {value(k, block_row) + row, piece, c.m, lda});
-        find_source(b, {value(k, block_col) + row, piece, c.n, ldb});
+        k.emit<"mov.u32">(write_stage, 0);
+    }
+    void find_sources(const Product& of, Reg<u32> block_row, Reg<u32> block_col) {
+        const auto row = value(k, copied_row);
+        k.emit<"sub.s32">(bytes_left, value(k, of.depth) << 1, copied_piece);
+        find_source(a, {of.a, row + block_row, c.m, of.lda});
+        find_source(b, {of.b, row + block_col, c.n, of.ldb});
         k.emit<"setp.gt.s32">(has_all_rows, a.rows_left, (a.steps - 1) * rows_at_once);
         k.emit<"setp.gt.and.s32">(has_all_rows, b.rows_left, (b.steps - 1) * rows_at_once, has_all_rows);
-        k.emit<"mov.u32">(write_stage, 0);
-        tiles_left = (value(k, depth) + (S.tile_depth - 1)) / S.tile_depth;
+        tiles_left = tiles_over(k, of.depth, S.tile_depth);
         k.emit<"mov.s32">(copies_left, tiles_left);
     }
     struct Rows {
-        Reg<u32> row, piece, count, ld;  // of the matrix: this thread's first, and how many there are
+        Reg<u64> address;
+        Reg<u32> row, count, ld;  // of the matrix: this thread's first, and how many there are
     };
     void find_source(Source& of, const Rows& rows) {
         const auto offset = k.reg<u64>(), piece = k.reg<u64>();
         k.emit<"sub.s32">(of.rows_left, rows.count, rows.row);
         k.emit<"mul.wide.u32">(offset, rows.row, rows.ld);
-        k.emit<"cvt.u64.u32">(piece, rows.piece);
-        k.emit<"cvta.to.global.u64">(of.address, of.address);
-        of.address = (value(k, offset) << 1) + piece + of.address;
+        k.emit<"cvt.u64.u32">(piece, copied_piece);
+        of.address = (value(k, offset) << 1) + piece + rows.address;
         k.emit<"mul.wide.u32">(of.step, rows.ld, rows_at_once * bytes);
     }
 
@@ -140,9 +170,7 @@ template <MmaShape S> class MmaGemm {
                 is_inside, [&] { copy_whole(a), copy_whole(b); },
                 [&] {
                     // Bytes of a piece that are in the row; behind them zeros are written.
-                    const auto size = k.reg<s32>();
-                    k.emit<"max.s32">(size, bytes_left, 0);
-                    k.emit<"min.s32">(size, size, 16);
+                    const auto size = bytes_within<16>(k, bytes_left);
                     copy_part(a, size), copy_part(b, size);
                 });
             for (const Source& of : {a, b}) k.emit<"add.u64">(of.address, of.address, tile.row_bytes);
@@ -163,7 +191,7 @@ template <MmaShape S> class MmaGemm {
         for_each_row(from, [&](std::uint32_t i, const auto& to, Reg<u64> row) {
             k.emit<"setp.gt.s32">(is_row, from.rows_left, i * rows_at_once);
             k.emit<"selp.b32">(bytes_here, size, 0, is_row);
-            k.emit<"cp.async.cg.shared.global">(to, at(row), 16, bytes_here);
+            async_copy<16>(k, to, at(row), bytes_here);
         });
     }
     // A thread's rows of a tile: where they go, and where they come from.
@@ -190,8 +218,8 @@ template <MmaShape S> class MmaGemm {
         b_rows = warp_col * tile.row_bytes + begin + ldmatrix_offset_b(k, tile, lane) + a_bytes;
         k.emit<"mov.u32">(read_stage, 0);
         // Where mma_d has register 0 of the first block.
-        row = (lane >> 2) + warp_row + block_row;
-        col = ((lane & 3) << 1) + warp_col + block_col;
+        row_in_tile = (lane >> 2) + warp_row;
+        col_in_tile = ((lane & 3) << 1) + warp_col;
     }
 
     void zero_accumulators() {
@@ -255,10 +283,11 @@ template <MmaShape S> class MmaGemm {
     }
 
     FunctionBuilder<sm_80>& k;
+
+  private:
     Variable<Space::shared> shared;  // the stages, each a tile of A and one of B
     Output c = {};
-    Reg<u32> depth = {};
-    Reg<u32> block_row = {}, block_col = {};
+    Reg<u32> copied_row = {}, copied_piece = {};  // a thread's first in a tile; the piece in bytes
     Source a = {.step = k.reg<u64>(), .rows_left = k.reg<s32>(), .steps = S.tile_m / rows_at_once};
     Source b = {
         .step = k.reg<u64>(), .rows_left = k.reg<s32>(), .steps = S.tile_n / rows_at_once, .begin = a_bytes};
@@ -269,7 +298,7 @@ template <MmaShape S> class MmaGemm {
     Reg<u32> tiles_left = {};             // tiles to multiply
     Reg<u32> write_stage = k.reg<u32>(), read_stage = k.reg<u32>();  // in bytes
     Reg<u32> a_rows = {}, b_rows = {};                               // what ldmatrix reads in the first stage
-    Reg<u32> row = {}, col = {};                                     // of the first accumulator
+    Reg<u32> row_in_tile = {}, col_in_tile = {}, row = {}, col = {};  // of the first accumulator
     std::array<std::array<Regs<f32, 4>, mmas_n>, mmas_m> acc = {};
 };
 

@@ -197,5 +197,112 @@ TEST(Gemm, WgmmaNeedsItsWaits) {
                 testing::HasSubstr("a register that a wgmma still uses"));
 }
 
+// ---- products of many sizes in one launch
+
+template <MmaShape S>
+void check_grouped(const std::vector<Size>& sizes, std::initializer_list<std::uint32_t> multiprocessors) {
+    Module module({.target = "sm_80"});
+    gemm::emit_grouped_gemm<S>(module);
+    expect_good_code(ptx_of(module));
+    const auto device = checked_device();
+    const auto kernel = kernel_of(skeleton_of(module), device);
+    for (const std::uint32_t count : multiprocessors) {
+        const auto wrong =
+            gemm::check_grouped<S>(device, sizes, kernel, count, [](double acc, auto...) { return acc; });
+        EXPECT_EQ(wrong, std::nullopt) << *wrong << " on " << count;
+    }
+}
+// Products that are empty, or have no depth; tiles of one product, of many, of none for a block.
+TEST(Gemm, GroupedOfAnySizes) {
+    check_grouped<MmaShape{}>({{131, 257, 93}, {0, 5, 7}, {1, 1, 1}, {64, 0, 64}, {20, 30, 0}, {17, 130, 33}},
+                              {1, 2, 100});
+    check_grouped<MmaShape{}>({}, {4});
+    check_grouped<MmaShape{}>({{0, 0, 0}}, {4});
+    check_grouped<MmaShape{.tile_m = 64, .tile_n = 64, .tile_depth = 16, .stages = 5}>(
+        {{65, 100, 90}, {300, 1, 17}, {3, 70, 100}}, {2});
+}
+
+// Each product has a bias of its own.
+TEST(Gemm, GroupedWithAStub) {
+    Module module({.target = "sm_80"});
+    gemm::emit_grouped_gemm(module);
+    const auto skeleton = skeleton_of(module);
+    const auto bias = stub(*skeleton.site("epilogue"), [](StubBuilder<>& b) {
+        const auto of = b.reg<f32>();
+        b.emit<"cvt.rn.f32.u32">(of, b.operand<u32>("product"));
+        b.emit<"add.f32">(b.operand<f32>("acc"), b.operand<f32>("acc"), of);
+    });
+    ASSERT_TRUE(bias) << describe(bias.error());
+    const auto device = checked_device();
+    const auto kernel = kernel_of(skeleton, device, {{"epilogue", *bias}});
+    expect_good_code(kernel.ptx());
+    const auto wrong = gemm::check_grouped<MmaShape{}>(
+        device, std::vector<Size>{{40, 50, 60}, {140, 50, 10}, {10, 20, 30}}, kernel, 1,
+        [](double acc, auto, auto, std::uint32_t product) { return acc + product; });
+    EXPECT_EQ(wrong, std::nullopt) << *wrong;
+}
+// From tile to tile the ring of stages goes on, also where a tile ends in the middle of it or has one step.
+TEST(Gemm, GroupedGoesOnWithItsStages) {
+    for (const std::uint32_t depth : {1u, 33u, 65u, 97u, 129u})
+        check_grouped<MmaShape{}>({{128, 128, depth}, {128, 128, 32}, {128, 256, depth}}, {1});
+}
+
+// ---- a depth that the blocks of a cluster share
+
+template <std::uint32_t Parts, WgmmaShape S> void check_split_k(std::initializer_list<Size> sizes) {
+    Module module({.target = "sm_90a"});
+    gemm::emit_split_k<Parts, S>(module);
+    expect_good_code(ptx_of(module));
+    const auto device = checked_device();
+    const auto kernel = kernel_of(skeleton_of(module), device);
+    for (const Size& size : sizes) expect_right(device, size, gemm::launch_split_k<Parts, S>(kernel, size));
+}
+// A depth that has fewer steps than there are parts; more; that is a multiple of nothing.
+TEST(Gemm, SplitKOfAnySize) {
+    check_split_k<4, WgmmaShape{}>({{128, 128, 1024}, {131, 257, 601}, {1, 1, 1}, {17, 3, 130}});
+    check_split_k<2, WgmmaShape{.tile_n = 48, .stages = 5}>({{100, 70, 1000}});
+    check_split_k<8, WgmmaShape{.consumers = 3, .tile_n = 64, .stages = 2}>({{200, 65, 2000}});
+    check_split_k<1, WgmmaShape{.tile_n = 256}>({{60, 300, 90}});
+}
+
+TEST(Gemm, SplitKWithAStub) {
+    Module module({.target = "sm_90a"});
+    gemm::emit_split_k(module);
+    const auto skeleton = skeleton_of(module);
+    const auto stub = relu_of_places(*skeleton.site("epilogue"));
+    ASSERT_TRUE(stub) << describe(stub.error());
+    const auto device = checked_device();
+    const Size size{150, 139, 700};
+    for (const Route route : {Route::inlined, Route::call}) {
+        const auto kernel = kernel_of(skeleton, device, {{"epilogue", *stub}}, route);
+        expect_good_code(kernel.ptx());
+        expect_right(device, size, gemm::launch_split_k<4, WgmmaShape{}>(kernel, size), relu_of);
+    }
+}
+
+// Without the barrier of the consumers accumulators lie where another still multiplies; without the first one
+// of the cluster they are not there yet; without the second their block may have ended.
+TEST(Gemm, SplitKNeedsItsBarriers) {
+    Module module({.target = "sm_90a"});
+    gemm::emit_split_k<2>(module);
+    const std::string ptx = ptx_of(module);
+    const auto device = checked_device();
+    const Size size{128, 128, 640};
+    const auto without = [&](std::initializer_list<std::string_view> lines, bool is_last) {
+        std::string less = ptx;
+        for (const std::string_view line : lines) {
+            const std::size_t begin = is_last ? less.rfind(line) : less.find(line);
+            less.erase(begin, line.size());
+        }
+        const auto kernel = kernel_of(*Skeleton::from_ptx(less), device);
+        return gemm::check(device, size, gemm::launch_split_k<2, WgmmaShape{}>(kernel, size)).value_or("");
+    };
+    const auto arrive = "\tbarrier.cluster.arrive.release.aligned;\n",
+               wait = "\tbarrier.cluster.wait.acquire.aligned;\n";
+    EXPECT_THAT(without({"\tbar.sync 1, 256;\n"}, false), testing::HasSubstr("data race"));
+    EXPECT_NE(without({arrive, wait}, false), "");
+    EXPECT_THAT(without({arrive, wait}, true), testing::HasSubstr("a block that has ended"));
+}
+
 }  // namespace
 }  // namespace ptxgraft
