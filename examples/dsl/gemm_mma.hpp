@@ -1,21 +1,22 @@
 #pragma once
 /// @file gemm_mma.hpp
 /// A GEMM for the tensor cores of sm_80 and all that came later: C = A B^T, where A has m rows and B has n,
-/// both of `depth` elements of .bf16, row-major; C is .f32. Any m, n and depth: what is beyond an edge is
-/// copied as zeros, and not stored.
+/// both of `depth` elements of .bf16, row-major, or B has `depth` rows of n (MmaShape::b); C is .f32. Any m, n
+/// and depth: what is beyond an edge is copied as zeros, and not stored.
 ///
 /// grouped_gemm.hpp multiplies by the same parts.
 ///
 /// Arguments: u64 a, b, c (addresses, multiples of 16); u32 m, n, depth; u32 lda, ldb (elements from row to
 /// row, multiples of 8), ldc (an even number). One site, `epilogue`: mod f32 acc, in u32 row, in u32 col.
 
+#include <algorithm>
 #include <array>
 #include <span>
 
 #include "gemm_output.hpp"
 #include "ptxgraft/dsl.hpp"
-#include "ptxgraft/dsl/matrix.hpp"
 #include "ptxgraft/launch.hpp"
+#include "tile_copy.hpp"
 
 namespace gemm {
 
@@ -24,6 +25,7 @@ namespace gemm {
 struct MmaShape {
     std::uint32_t tile_m = 128, tile_n = 128, tile_depth = 32;
     std::uint32_t warps_m = 2, warps_n = 2, stages = 4;
+    Major b = Major::k;
 };
 
 /// The matrices of a product, by addresses in .global.
@@ -70,21 +72,21 @@ template <class Gemm> void multiply_by_mma(Gemm& gemm) {
 }
 
 template <MmaShape S> class MmaGemm {
-    static constexpr std::uint32_t bytes = 2;  // of an element of A and B
-    static constexpr TileRows tile = tile_of(S.tile_depth * bytes);
-    static constexpr std::uint32_t a_bytes = S.tile_m * tile.row_bytes, b_bytes = S.tile_n * tile.row_bytes,
-                                   stage_bytes = a_bytes + b_bytes;
+    static constexpr StagedTile a_tile = staged_tile(Major::k, S.tile_m, S.tile_depth),
+                                b_tile = staged_tile(S.b, S.tile_n, S.tile_depth);
+    static constexpr std::uint32_t stage_bytes = a_tile.bytes() + b_tile.bytes();
     static constexpr std::uint32_t threads = 32 * S.warps_m * S.warps_n;
     static constexpr std::uint32_t warp_m = S.tile_m / S.warps_m, warp_n = S.tile_n / S.warps_n;
     static constexpr std::uint32_t mmas_m = warp_m / 16, mmas_n = warp_n / 8;
-    static constexpr std::uint32_t rows_at_once = threads / tile.pieces();  // that all threads copy together
+    static constexpr std::uint32_t alignment =
+        std::max(swizzle_alignment(a_tile.rows_are.swizzle), swizzle_alignment(b_tile.rows_are.swizzle));
 
-    static_assert(tile.swizzle != ptxgraft::TensorSwizzle::none, "rows of a tile have 32, 64 or 128 bytes");
+    static_assert(TileCopy::is_possible(a_tile, threads) && TileCopy::is_possible(b_tile, threads));
     static_assert(S.tile_m % (16 * S.warps_m) == 0 && S.tile_n % (16 * S.warps_n) == 0,
                   "warps have blocks of 16");
-    static_assert(S.tile_m % rows_at_once == 0 && S.tile_n % rows_at_once == 0 && rows_at_once % 8 == 0 &&
-                      S.stages >= 2,
-                  "threads copy whole patterns of 8 rows");
+    static_assert(S.b == Major::k || (S.tile_n % 64 == 0 && (warp_n % 64 == 0 || 64 % warp_n == 0)),
+                  "warps have parts of a panel, or whole ones");
+    static_assert(a_tile.bytes() % alignment == 0 && stage_bytes % alignment == 0 && S.stages >= 2);
 
   public:
     static constexpr std::uint32_t shared_bytes = S.stages * stage_bytes;
@@ -97,112 +99,45 @@ template <MmaShape S> class MmaGemm {
     }
 
     MmaGemm(Module& module, std::string_view name)
-        : k(module.entry<sm_80>(name)),
-          shared(module.dynamic_shared("tiles", swizzle_alignment(tile.swizzle))) {
+        : k(module.entry<sm_80>(name)), shared(module.dynamic_shared("tiles", alignment)) {
         k.directives({.required_threads = {threads}});
     }
 
     // Where this thread, its warp and its lane are in shared memory and in tiles, whichever they are.
     void find_thread() {
-        const auto thread = read<"%tid.x">(k);
-        find_copies(thread);
-        find_fragments(thread & 31, thread >> 5);
+        const auto thread = read<"%tid.x">(k), begin = address_of(k, shared);
+        a.find_thread(thread, begin);
+        b.find_thread(thread, begin + a_tile.bytes());
+        k.emit<"mov.u32">(write_stage, 0);
+        k.emit<"mov.u32">(read_stage, 0);
+        find_fragments(thread & 31, thread >> 5, begin);
     }
     // A tile of C. What was read of the last one's stages is not written before all warps have read it: the
     // ring goes on where it was.
     void find_tile(const Product& of, const TilePlace& place) {
         c = of.c;
         const auto block_row = value(k, place.row) * S.tile_m, block_col = value(k, place.col) * S.tile_n;
-        find_sources(of, block_row, block_col);
+        a.find_tile({of.a, c.m, of.depth, of.lda}, block_row);
+        b.find_tile({of.b, c.n, of.depth, of.ldb}, block_col);
+        tiles_left = tiles_over(k, of.depth, S.tile_depth);
+        k.emit<"mov.u32">(copies_left, tiles_left);
         row = value(k, row_in_tile) + block_row;
         col = value(k, col_in_tile) + block_col;
     }
 
-    // ---- cp.async: a thread copies one piece of 16 bytes of some rows of a tile
-
-    struct Source {
-        Reg<u64> address = {};  // of its piece of the first row, in the next tile
-        Reg<u64> step = {};     // from one of its rows to the next
-        Reg<s32> rows_left = {};
-        std::uint32_t steps = 0, begin = 0;  // rows of a thread; where in a stage the tile is
-    };
-
-    void find_copies(Value<u32, sm_80> thread) {
-        const auto row = thread / tile.pieces(), piece = (thread % tile.pieces()) << 4;
-        const auto in_tile = row * tile.row_bytes + piece;
-        swizzle(k, tile.swizzle, in_tile);
-        copied_row = row, copied_piece = piece;
-        target = in_tile + address_of(k, shared);
-        k.emit<"mov.u32">(write_stage, 0);
-    }
-    void find_sources(const Product& of, Reg<u32> block_row, Reg<u32> block_col) {
-        const auto row = value(k, copied_row);
-        k.emit<"sub.s32">(bytes_left, value(k, of.depth) << 1, copied_piece);
-        find_source(a, {of.a, row + block_row, c.m, of.lda});
-        find_source(b, {of.b, row + block_col, c.n, of.ldb});
-        k.emit<"setp.gt.s32">(has_all_rows, a.rows_left, (a.steps - 1) * rows_at_once);
-        k.emit<"setp.gt.and.s32">(has_all_rows, b.rows_left, (b.steps - 1) * rows_at_once, has_all_rows);
-        tiles_left = tiles_over(k, of.depth, S.tile_depth);
-        k.emit<"mov.s32">(copies_left, tiles_left);
-    }
-    struct Rows {
-        Reg<u64> address;
-        Reg<u32> row, count, ld;  // of the matrix: this thread's first, and how many there are
-    };
-    void find_source(Source& of, const Rows& rows) {
-        const auto offset = k.reg<u64>(), piece = k.reg<u64>();
-        k.emit<"sub.s32">(of.rows_left, rows.count, rows.row);
-        k.emit<"mul.wide.u32">(offset, rows.row, rows.ld);
-        k.emit<"cvt.u64.u32">(piece, copied_piece);
-        of.address = (value(k, offset) << 1) + piece + rows.address;
-        k.emit<"mul.wide.u32">(of.step, rows.ld, rows_at_once * bytes);
-    }
+    // ---- cp.async
 
     void copy_first_tiles() {
         k.unroll(S.stages - 1, [&](std::uint32_t) { copy_tile(); });
     }
     // The next tile of A and of B; behind the last one a group that is empty.
     void copy_tile() {
-        k.if_(value(k, copies_left) > 0, [&] {
-            const auto is_inside = k.reg<pred>();
-            k.emit<"setp.ge.and.s32">(is_inside, bytes_left, 16, has_all_rows);
-            k.if_(
-                is_inside, [&] { copy_whole(a), copy_whole(b); },
-                [&] {
-                    // Bytes of a piece that are in the row; behind them zeros are written.
-                    const auto size = bytes_within<16>(k, bytes_left);
-                    copy_part(a, size), copy_part(b, size);
-                });
-            for (const Source& of : {a, b}) k.emit<"add.u64">(of.address, of.address, tile.row_bytes);
-            k.emit<"sub.s32">(bytes_left, bytes_left, tile.row_bytes);
-            k.emit<"sub.s32">(copies_left, copies_left, 1);
+        k.if_(value(k, copies_left) != 0, [&] {
+            a.copy(write_stage), b.copy(write_stage);
+            k.emit<"sub.u32">(copies_left, copies_left, 1);
             next_stage(write_stage);
         });
         k.emit<"cp.async.commit_group">();
-    }
-    void copy_whole(const Source& from) {
-        for_each_row(from, [&](std::uint32_t, const auto& to, Reg<u64> row) {
-            k.emit<"cp.async.cg.shared.global.L2::128B">(to, at(row), 16);
-        });
-    }
-    void copy_part(const Source& from, Reg<s32> size) {
-        const auto bytes_here = k.reg<u32>();
-        const auto is_row = k.reg<pred>();
-        for_each_row(from, [&](std::uint32_t i, const auto& to, Reg<u64> row) {
-            k.emit<"setp.gt.s32">(is_row, from.rows_left, i * rows_at_once);
-            k.emit<"selp.b32">(bytes_here, size, 0, is_row);
-            async_copy<16>(k, to, at(row), bytes_here);
-        });
-    }
-    // A thread's rows of a tile: where they go, and where they come from.
-    template <class Body> void for_each_row(const Source& from, Body&& body) {
-        const auto to = value(k, target) + write_stage;
-        const auto row = k.reg<u64>();
-        k.emit<"mov.u64">(row, from.address);
-        for (std::uint32_t i = 0; i < from.steps; ++i) {
-            if (i > 0) k.emit<"add.u64">(row, row, from.step);
-            body(i, at(to, from.begin + i * rows_at_once * tile.row_bytes), row);
-        }
     }
     void next_stage(Reg<u32> stage) {
         k.emit<"add.u32">(stage, stage, stage_bytes);
@@ -211,12 +146,16 @@ template <MmaShape S> class MmaGemm {
 
     // ---- ldmatrix, mma.sync: a warp multiplies some blocks of 16 rows of A and of 8 rows of B
 
-    void find_fragments(Value<u32, sm_80> lane, Value<u32, sm_80> warp) {
+    void find_fragments(Value<u32, sm_80> lane, Value<u32, sm_80> warp, Value<u32, sm_80> begin) {
         const auto warp_row = (warp % S.warps_m) * warp_m, warp_col = (warp / S.warps_m) * warp_n;
-        const auto begin = address_of(k, shared);
-        a_rows = warp_row * tile.row_bytes + begin + ldmatrix_offset_a(k, tile, lane);
-        b_rows = warp_col * tile.row_bytes + begin + ldmatrix_offset_b(k, tile, lane) + a_bytes;
-        k.emit<"mov.u32">(read_stage, 0);
+        constexpr TileRows of_a = a_tile.rows_are, of_b = b_tile.rows_are;
+        a_rows = warp_row * of_a.row_bytes + begin + ldmatrix_offset_a(k, of_a, lane);
+        if (S.b == Major::k) {
+            b_rows = warp_col * of_b.row_bytes + begin + ldmatrix_offset_b(k, of_b, lane) + a_tile.bytes();
+        } else {
+            const auto in_panel = value(k, ldmatrix_offset_a(k, of_b, lane)) ^ ((warp_col % 64) << 1);
+            b_rows = warp_col / 64 * b_tile.panel_bytes() + begin + in_panel + a_tile.bytes();
+        }
         // Where mma_d has register 0 of the first block.
         row_in_tile = (lane >> 2) + warp_row;
         col_in_tile = ((lane & 3) << 1) + warp_col;
@@ -252,16 +191,30 @@ template <MmaShape S> class MmaGemm {
     };
     Fragments load_fragments(Reg<u32> a_stage, Reg<u32> b_stage, std::uint32_t step) {
         Fragments all;
-        load_blocks(all.a, a_stage, step);
-        load_blocks(all.b, b_stage, step);
+        load_blocks(all.a, a_tile.rows_are, a_stage, step);
+        if (S.b == Major::k)
+            load_blocks(all.b, b_tile.rows_are, b_stage, step);
+        else
+            load_panels(all.b, b_stage, step);
         return all;
     }
     // Blocks of 16 rows and 16 columns, one below the other.
-    void load_blocks(std::span<Regs<b32, 4>> blocks, Reg<u32> rows, std::uint32_t step) {
+    void load_blocks(std::span<Regs<b32, 4>> blocks, const TileRows& rows_are, Reg<u32> rows,
+                     std::uint32_t step) {
         const auto here = value(k, rows) ^ 32 * step;
         for (std::uint32_t i = 0; i < blocks.size(); ++i) {
             blocks[i] = k.regs<b32, 4>();
-            k.emit<"ldmatrix.sync.aligned.m8n8.x4.shared.b16">(blocks[i], at(here, 16 * i * tile.row_bytes));
+            k.emit<"ldmatrix.sync.aligned.m8n8.x4.shared.b16">(blocks[i],
+                                                               at(here, 16 * i * rows_are.row_bytes));
+        }
+    }
+    // The same of rows along N: blocks side by side, four in a panel.
+    void load_panels(std::span<Regs<b32, 4>> blocks, Reg<u32> rows, std::uint32_t step) {
+        for (std::uint32_t i = 0; i < blocks.size(); ++i) {
+            const auto here = value(k, rows) ^ 32 * (i % 4);
+            blocks[i] = k.regs<b32, 4>();
+            k.emit<"ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16">(
+                blocks[i], at(here, i / 4 * b_tile.panel_bytes() + 16 * step * 128));
         }
     }
     void multiply(const Fragments& of) {
@@ -287,15 +240,9 @@ template <MmaShape S> class MmaGemm {
   private:
     Variable<Space::shared> shared;  // the stages, each a tile of A and one of B
     Output c = {};
-    Reg<u32> copied_row = {}, copied_piece = {};  // a thread's first in a tile; the piece in bytes
-    Source a = {.step = k.reg<u64>(), .rows_left = k.reg<s32>(), .steps = S.tile_m / rows_at_once};
-    Source b = {
-        .step = k.reg<u64>(), .rows_left = k.reg<s32>(), .steps = S.tile_n / rows_at_once, .begin = a_bytes};
-    Reg<u32> target = {};                 // of a thread's first piece in the first stage
-    Pred has_all_rows = k.reg<pred>();    // of a thread's rows none is beyond A's and B's last
-    Reg<s32> bytes_left = k.reg<s32>();   // of a row, from the thread's piece of the next tile on
-    Reg<s32> copies_left = k.reg<s32>();  // tiles that nobody asked for yet
-    Reg<u32> tiles_left = {};             // tiles to multiply
+    TileCopy a = {k, a_tile, threads}, b = {k, b_tile, threads};
+    Reg<u32> copies_left = k.reg<u32>();                             // tiles that nobody asked for yet
+    Reg<u32> tiles_left = {};                                        // tiles to multiply
     Reg<u32> write_stage = k.reg<u32>(), read_stage = k.reg<u32>();  // in bytes
     Reg<u32> a_rows = {}, b_rows = {};                               // what ldmatrix reads in the first stage
     Reg<u32> row_in_tile = {}, col_in_tile = {}, row = {}, col = {};  // of the first accumulator

@@ -1,7 +1,7 @@
 #pragma once
 /// @file gemm_output.hpp
-/// How all GEMMs end: what a thread has of a row of C goes through the site and, where C has such elements,
-/// to global memory.
+/// What all GEMMs have: how matrices may lie, and how they end: what a thread has of a row of C goes through
+/// the site and, where C has such elements, to global memory.
 
 #include <span>
 #include <vector>
@@ -11,6 +11,9 @@
 namespace gemm {
 
 using namespace ptxgraft::dsl;
+
+/// How B lies: K-major, n rows of `depth` elements; or N-major, `depth` rows of n.
+enum class Major : std::uint8_t { k, mn };
 
 /// C: row-major .f32, m rows of n columns, rows `ld` elements apart, an even number.
 struct Output {

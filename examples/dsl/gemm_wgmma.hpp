@@ -1,8 +1,8 @@
 #pragma once
 /// @file gemm_wgmma.hpp
 /// A GEMM for the tensor cores of sm_90a: C = A B^T, where A has m rows and B has n, both of `depth` elements
-/// of .bf16, row-major; C is .f32. Any m, n and depth but 0: tensor copies give zeros for what is beyond an
-/// edge of A and B, and what is beyond one of C is not stored.
+/// of .bf16, row-major, or B has `depth` rows of n (WgmmaShape::b); C is .f32. Any m, n and depth but 0: tensor
+/// copies give zeros for what is beyond an edge of A and B, and what is beyond one of C is not stored.
 ///
 /// A block is one warpgroup that copies and two or three that multiply, 64 rows of a tile each. Blocks stay,
 /// and take tile after tile of C.
@@ -23,6 +23,7 @@ namespace gemm {
 /// How many warpgroups multiply, the columns of a tile of C, and how many stages of A and B there are.
 struct WgmmaShape {
     std::uint32_t consumers = 2, tile_n = 128, stages = 4;
+    Major b = Major::k;
 };
 
 template <WgmmaShape S> class WgmmaGemm;
@@ -78,15 +79,18 @@ template <WgmmaShape S> class WgmmaGemm {
                                    consumer_registers = S.consumers == 2 ? 232 : 160;
     static_assert(S.consumers == 2 || S.consumers == 3);
     static_assert(S.tile_n % 8 == 0 && S.tile_n <= 256 && S.stages >= 2);
+    // Of an N-major B a row has 64 columns, as many as the swizzle is wide: panels of them, side by side in B.
+    static constexpr std::uint32_t panel_bytes = tile_depth * tile.row_bytes, panels = S.tile_n / 64;
+    static_assert(S.b == Major::k || S.tile_n % 64 == 0);
 
     static_assert(S.stages * stage_bytes <= 227 * 1024 - 1024);
 
-    static ptxgraft::TensorMapOptions map(std::uint32_t rows, std::uint32_t depth, std::uint64_t row_bytes,
+    static ptxgraft::TensorMapOptions map(std::uint32_t rows, std::uint32_t cols, std::uint64_t row_bytes,
                                           std::uint32_t box_rows) {
         return {.type = ptxgraft::TensorType::bf16,
-                .dims = {depth, rows},
+                .dims = {cols, rows},
                 .strides = {row_bytes},
-                .box = {tile_depth, box_rows},
+                .box = {tile.row_bytes / 2, box_rows},
                 .swizzle = tile.swizzle,
                 .l2 = ptxgraft::TensorL2Promotion::bytes128};
     }
@@ -104,13 +108,11 @@ template <WgmmaShape S> class WgmmaGemm {
         return ((m + tile_m - 1) / tile_m) * ((n + S.tile_n - 1) / S.tile_n);
     }
     /// Tensor maps of A and of B, but for the address; the bytes from row to row are a multiple of 16.
-    static ptxgraft::TensorMapOptions map_a(std::uint32_t rows, std::uint32_t depth,
-                                            std::uint64_t row_bytes) {
-        return map(rows, depth, row_bytes, tile_m);
+    static ptxgraft::TensorMapOptions map_a(std::uint32_t m, std::uint32_t depth, std::uint64_t row_bytes) {
+        return map(m, depth, row_bytes, tile_m);
     }
-    static ptxgraft::TensorMapOptions map_b(std::uint32_t rows, std::uint32_t depth,
-                                            std::uint64_t row_bytes) {
-        return map(rows, depth, row_bytes, S.tile_n);
+    static ptxgraft::TensorMapOptions map_b(std::uint32_t n, std::uint32_t depth, std::uint64_t row_bytes) {
+        return S.b == Major::k ? map(n, depth, row_bytes, S.tile_n) : map(depth, n, row_bytes, tile_depth);
     }
 
     WgmmaGemm(Module& module, std::string_view name, const Extent& cluster = {0, 0, 0})
@@ -189,8 +191,12 @@ template <WgmmaShape S> class WgmmaGemm {
         const auto to = value(k, here.stage) * stage_bytes + begin;
         k.emit<"cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes">(
             at(to), at(map_of_a, vec(step, row)), at(barrier));
-        k.emit<"cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes">(
-            at(to, a_bytes), at(map_of_b, vec(step, col)), at(barrier));
+        for (std::uint32_t i = 0; i < (S.b == Major::k ? 1 : panels); ++i) {
+            const auto place = value(k, col) + 64 * i;
+            k.emit<"cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes">(
+                at(to, a_bytes + i * panel_bytes),
+                at(map_of_b, S.b == Major::k ? vec(step, place.reg) : vec(place.reg, step)), at(barrier));
+        }
         advance(k, here, S.stages);
     }
 
@@ -199,7 +205,8 @@ template <WgmmaShape S> class WgmmaGemm {
     void take_registers() {
         k.emit<"setmaxnreg.inc.sync.aligned.u32">(imm<consumer_registers>);
         a_first = descriptor(k, descriptor_of(tile), value(k, consumer) * (64 * tile.row_bytes) + begin);
-        b_first = descriptor(k, descriptor_of(tile), value(k, begin) + a_bytes);
+        b_first = descriptor(k, S.b == Major::k ? descriptor_of(tile) : mn_descriptor_of(tile, tile_depth),
+                             value(k, begin) + a_bytes);
         is_signalling = value(k, lane) == 0;
         k.emit<"setp.eq.u32">(always, 0, 0);
         here = cursor(k), last = cursor(k);
@@ -213,9 +220,12 @@ template <WgmmaShape S> class WgmmaGemm {
         const Pred accumulate = value(k, step) != first_step;
         k.emit<"wgmma.fence.sync.aligned">();
         for (std::uint32_t i = 0; i < tile_depth / 16; ++i) {
-            const auto along = MatrixDescriptor::advance(32 * i);
-            k.emit<wgmma_bf16<S.tile_n>>(acc, value(k, a) + along, value(k, b) + along,
-                                         i == 0 ? accumulate : always, 1, 1, 0, 0);
+            const auto along_a = MatrixDescriptor::advance(32 * i),
+                       along_b =
+                           S.b == Major::k ? along_a : MatrixDescriptor::advance(16 * i * tile.row_bytes);
+            k.emit<wgmma_bf16<S.tile_n>>(acc, value(k, a) + along_a, value(k, b) + along_b,
+                                         i == 0 ? accumulate : always, 1, 1, 0,
+                                         imm < S.b == Major::k ? 0 : 1 >);
         }
         k.emit<"wgmma.commit_group.sync.aligned">();
         advance(k, here, S.stages);

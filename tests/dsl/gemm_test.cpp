@@ -71,7 +71,10 @@ template <MmaShape S> void check_mma(std::initializer_list<Size> sizes) {
     expect_good_code(ptx_of(module));
     const auto device = checked_device();
     const auto kernel = kernel_of(skeleton_of(module), device);
-    for (const Size& size : sizes) expect_right(device, size, gemm::launch_mma<S>(kernel, size));
+    for (Size size : sizes) {
+        size.b = S.b;
+        expect_right(device, size, gemm::launch_mma<S>(kernel, size));
+    }
 }
 
 // Sizes that are multiples of nothing; less than a tile; less than a piece of 16 bytes; fewer tiles than
@@ -87,6 +90,21 @@ TEST(Gemm, MmaOfOtherTiles) {
         .tile_m = 128, .tile_n = 32, .tile_depth = 64, .warps_m = 4, .warps_n = 1, .stages = 2}>(
         {{129, 33, 200}, {5, 70, 64}});
     check_mma<MmaShape{.tile_m = 64, .tile_n = 64, .tile_depth = 16, .stages = 5}>({{70, 65, 90}});
+}
+
+// B with a row for each step along the depth: parts of a panel of 64 columns for a warp, one, and two.
+TEST(Gemm, MmaOfAnNMajorB) {
+    check_mma<MmaShape{.b = gemm::Major::mn}>(
+        {{128, 128, 128}, {131, 257, 93}, {1, 1, 1}, {17, 3, 33}, {129, 130, 0}, {64, 300, 7}});
+    check_mma<MmaShape{.tile_m = 64, .tile_n = 64, .tile_depth = 64, .stages = 3, .b = gemm::Major::mn}>(
+        {{65, 127, 201}, {63, 129, 31}});
+    check_mma<MmaShape{.tile_m = 64,
+                       .tile_n = 128,
+                       .tile_depth = 16,
+                       .warps_m = 4,
+                       .warps_n = 1,
+                       .stages = 3,
+                       .b = gemm::Major::mn}>({{70, 129, 90}});
 }
 
 TEST(Gemm, MmaWithAStub) {
@@ -119,14 +137,14 @@ TEST(Gemm, MmaNeedsItsBarrier) {
 }
 
 // Of accesses to shared memory, those of ldmatrix and cp.async, by lines.
-TEST(Gemm, MmaHasNoBankConflicts) {
+template <MmaShape S> void check_bank_conflicts() {
     Module module({.target = "sm_80"});
-    gemm::emit_gemm_mma(module);
+    gemm::emit_gemm_mma<S>(module);
     EmulatorProfile profile;
     const auto device = checked_device(&profile);
     const auto kernel = kernel_of(skeleton_of(module), device);
-    const Size size{128, 128, 160};
-    expect_right(device, size, gemm::launch_mma<MmaShape{}>(kernel, size));
+    const Size size{128, 128, 160, S.b};
+    expect_right(device, size, gemm::launch_mma<S>(kernel, size));
     std::uint64_t reads = 0, writes = 0;
     for (const ProfileLine& line : profile.lines()) {
         if (line.wavefronts == 0) continue;
@@ -136,6 +154,10 @@ TEST(Gemm, MmaHasNoBankConflicts) {
     EXPECT_EQ(reads, 4u * 5 * 2 * 8);  // warps, tiles, steps of 16; of A and B each four blocks
     EXPECT_EQ(writes, 4u * 5 * 8);
 }
+TEST(Gemm, MmaHasNoBankConflicts) {
+    check_bank_conflicts<MmaShape{}>();
+    check_bank_conflicts<MmaShape{.b = gemm::Major::mn}>();
+}
 
 template <WgmmaShape S> void check_wgmma(std::initializer_list<Size> sizes, std::uint32_t multiprocessors) {
     Module module({.target = "sm_90a"});
@@ -143,8 +165,10 @@ template <WgmmaShape S> void check_wgmma(std::initializer_list<Size> sizes, std:
     expect_good_code(ptx_of(module));
     const auto device = checked_device();
     const auto kernel = kernel_of(skeleton_of(module), device);
-    for (const Size& size : sizes)
+    for (Size size : sizes) {
+        size.b = S.b;
         expect_right(device, size, gemm::launch_wgmma<S>(kernel, size, multiprocessors));
+    }
 }
 
 // On one multiprocessor a block takes all tiles, on many each takes one; on four some take more.
@@ -157,6 +181,13 @@ TEST(Gemm, WgmmaOfOtherTiles) {
     check_wgmma<WgmmaShape{.tile_n = 256}>({{129, 257, 330}}, 2);
     check_wgmma<WgmmaShape{.consumers = 3, .tile_n = 128, .stages = 2}>({{200, 129, 201}}, 1);
     check_wgmma<WgmmaShape{.tile_n = 40, .stages = 6}>({{100, 79, 100}}, 1);
+}
+
+TEST(Gemm, WgmmaOfAnNMajorB) {
+    check_wgmma<WgmmaShape{.b = gemm::Major::mn}>({{256, 128, 128}, {131, 257, 93}, {1, 1, 1}, {17, 3, 65}},
+                                                  2);
+    check_wgmma<WgmmaShape{.tile_n = 64, .stages = 6, .b = gemm::Major::mn}>({{100, 79, 200}}, 1);
+    check_wgmma<WgmmaShape{.tile_n = 256, .b = gemm::Major::mn}>({{129, 257, 130}}, 2);
 }
 
 TEST(Gemm, WgmmaWithAStub) {
@@ -255,13 +286,17 @@ template <std::uint32_t Parts, WgmmaShape S> void check_split_k(std::initializer
     expect_good_code(ptx_of(module));
     const auto device = checked_device();
     const auto kernel = kernel_of(skeleton_of(module), device);
-    for (const Size& size : sizes) expect_right(device, size, gemm::launch_split_k<Parts, S>(kernel, size));
+    for (Size size : sizes) {
+        size.b = S.b;
+        expect_right(device, size, gemm::launch_split_k<Parts, S>(kernel, size));
+    }
 }
 // A depth that has fewer steps than there are parts; more; that is a multiple of nothing.
 TEST(Gemm, SplitKOfAnySize) {
-    check_split_k<4, WgmmaShape{}>({{128, 128, 1024}, {131, 257, 601}, {1, 1, 1}, {17, 3, 130}});
+    check_split_k<4, WgmmaShape{}>({{128, 128, 512}, {131, 257, 301}, {1, 1, 1}, {17, 3, 130}});
     check_split_k<2, WgmmaShape{.tile_n = 48, .stages = 5}>({{100, 70, 1000}});
-    check_split_k<8, WgmmaShape{.consumers = 3, .tile_n = 64, .stages = 2}>({{200, 65, 2000}});
+    check_split_k<4, WgmmaShape{.tile_n = 64, .b = gemm::Major::mn}>({{100, 70, 500}});
+    check_split_k<8, WgmmaShape{.consumers = 3, .tile_n = 64, .stages = 2}>({{70, 65, 1300}});
     check_split_k<1, WgmmaShape{.tile_n = 256}>({{60, 300, 90}});
 }
 
