@@ -9,7 +9,7 @@
 ///
 /// split_k.hpp multiplies by the same parts.
 ///
-/// Arguments: tensor maps of A and B (WgmmaGemm::map); u64 c; u32 m, n, depth; u32 ldc (elements from row to
+/// Arguments: tensor maps of A and B (WgmmaGemm::map_a, map_b); u64 c; u32 m, n, depth; u32 ldc (elements from row to
 /// row, an even number). One site, `epilogue`: mod f32 acc, in u32 row, in u32 col.
 
 #include <array>
@@ -79,11 +79,16 @@ template <WgmmaShape S> class WgmmaGemm {
                                    consumer_registers = S.consumers == 2 ? 232 : 160;
     static_assert(S.consumers == 2 || S.consumers == 3);
     static_assert(S.tile_n % 8 == 0 && S.tile_n <= 256 && S.stages >= 2);
-    // Of an N-major B a row has 64 columns, as many as the swizzle is wide: panels of them, side by side in B.
-    static constexpr std::uint32_t panel_bytes = tile_depth * tile.row_bytes, panels = S.tile_n / 64;
-    static_assert(S.b == Major::k || S.tile_n % 64 == 0);
-
     static_assert(S.stages * stage_bytes <= 227 * 1024 - 1024);
+    // A tile of an N-major B is panels of 64 columns, as many as a row of the swizzle has.
+    static constexpr std::uint32_t panels = S.b == Major::k ? 1 : S.tile_n / 64,
+                                   panel_bytes = tile_depth * tile.row_bytes;
+    static constexpr MatrixDescriptor b_layout =
+        S.b == Major::k ? descriptor_of(tile) : mn_descriptor_of(tile, tile_depth);
+    static constexpr std::uint32_t b_step_bytes =
+        S.b == Major::k ? 32 : 16 * tile.row_bytes;  // 16 of the depth
+    static constexpr int trans_b = S.b == Major::k ? 0 : 1;
+    static_assert(S.b == Major::k || S.tile_n % 64 == 0);
 
     static ptxgraft::TensorMapOptions map(std::uint32_t rows, std::uint32_t cols, std::uint64_t row_bytes,
                                           std::uint32_t box_rows) {
@@ -191,11 +196,11 @@ template <WgmmaShape S> class WgmmaGemm {
         const auto to = value(k, here.stage) * stage_bytes + begin;
         k.emit<"cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes">(
             at(to), at(map_of_a, vec(step, row)), at(barrier));
-        for (std::uint32_t i = 0; i < (S.b == Major::k ? 1 : panels); ++i) {
-            const auto place = value(k, col) + 64 * i;
+        for (std::uint32_t i = 0; i < panels; ++i) {
+            const Reg<u32> first = value(k, col) + 64 * i;
             k.emit<"cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes">(
                 at(to, a_bytes + i * panel_bytes),
-                at(map_of_b, S.b == Major::k ? vec(step, place.reg) : vec(place.reg, step)), at(barrier));
+                at(map_of_b, S.b == Major::k ? vec(step, first) : vec(first, step)), at(barrier));
         }
         advance(k, here, S.stages);
     }
@@ -205,8 +210,7 @@ template <WgmmaShape S> class WgmmaGemm {
     void take_registers() {
         k.emit<"setmaxnreg.inc.sync.aligned.u32">(imm<consumer_registers>);
         a_first = descriptor(k, descriptor_of(tile), value(k, consumer) * (64 * tile.row_bytes) + begin);
-        b_first = descriptor(k, S.b == Major::k ? descriptor_of(tile) : mn_descriptor_of(tile, tile_depth),
-                             value(k, begin) + a_bytes);
+        b_first = descriptor(k, b_layout, value(k, begin) + a_bytes);
         is_signalling = value(k, lane) == 0;
         k.emit<"setp.eq.u32">(always, 0, 0);
         here = cursor(k), last = cursor(k);
@@ -220,12 +224,9 @@ template <WgmmaShape S> class WgmmaGemm {
         const Pred accumulate = value(k, step) != first_step;
         k.emit<"wgmma.fence.sync.aligned">();
         for (std::uint32_t i = 0; i < tile_depth / 16; ++i) {
-            const auto along_a = MatrixDescriptor::advance(32 * i),
-                       along_b =
-                           S.b == Major::k ? along_a : MatrixDescriptor::advance(16 * i * tile.row_bytes);
-            k.emit<wgmma_bf16<S.tile_n>>(acc, value(k, a) + along_a, value(k, b) + along_b,
-                                         i == 0 ? accumulate : always, 1, 1, 0,
-                                         imm < S.b == Major::k ? 0 : 1 >);
+            k.emit<wgmma_bf16<S.tile_n>>(acc, value(k, a) + MatrixDescriptor::advance(32 * i),
+                                         value(k, b) + MatrixDescriptor::advance(b_step_bytes * i),
+                                         i == 0 ? accumulate : always, 1, 1, 0, imm<trans_b>);
         }
         k.emit<"wgmma.commit_group.sync.aligned">();
         advance(k, here, S.stages);

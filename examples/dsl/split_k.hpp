@@ -40,9 +40,9 @@ void emit_split_k(Module& module, std::string_view name = "split_k") {
 
 template <std::uint32_t Parts, WgmmaShape S> class SplitK : public WgmmaGemm<S> {
     using Base = WgmmaGemm<S>;
-    static constexpr std::uint32_t fours = S.tile_n / 8,
-                                   own = fours / Parts;  // of a thread, in four registers
-    static constexpr std::uint32_t fours_bytes = 16 * Base::group * S.consumers;  // of all threads
+    // Accumulators go in fours: those of a thread, those that its CTA adds, bytes of one of all threads.
+    static constexpr std::uint32_t fours = S.tile_n / 8, own = fours / Parts,
+                                   fours_bytes = 16 * Base::group * S.consumers;
     static_assert(fours % Parts == 0, "each CTA has columns of its own");
     static_assert(fours * fours_bytes <= Base::shared_bytes, "accumulators lie where the stages were");
 

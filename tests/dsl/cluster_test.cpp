@@ -219,11 +219,7 @@ TEST(DslCluster, ArrivalsAtOtherCtasBarriersAreSeenThere) {
         k.emit<"st.shared::cluster.u32">(at(address_in(k, own, i)), rank * 10 + i);
         arrive_in(k, barrier, i);
     }
-    k.loop_while([&] {
-        const auto is_complete = k.reg<pred>();
-        k.emit<"mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64">(is_complete, at(barrier), 0);
-        return !is_complete;
-    });
+    all.wait_in_cluster(first);
     for (std::uint32_t i = 0; i < Shape::size; ++i) {
         k.emit<"ld.shared.u32">(word, at(smem, 4 * i));
         store_word(k, at(out, 4 * i), word);
@@ -282,6 +278,18 @@ TEST(DslCluster, NamedBarriersAreFifteen) {
     EXPECT_EQ(error_with(15, 64), "");
     EXPECT_THAT(error_with(16, 64), testing::HasSubstr("a CTA has barriers 0 to 15"));
     EXPECT_THAT(error_with(1, 48), testing::HasSubstr("bar.sync"));
+}
+
+// A module for what has no clusters says so, also where its functions are for any target.
+TEST(DslCluster, OlderTargetsHaveNone) {
+    Module module({.target = "sm_80"});
+    auto& k = module.entry("old");
+    cluster_sync(k);
+    k.emit<"ret">();
+    const auto ptx = module.ptx();
+    ASSERT_FALSE(ptx);
+    EXPECT_EQ(ptx.error().code, Errc::target_not_able);
+    EXPECT_THAT(describe(ptx.error()), testing::HasSubstr("sm_90"));
 }
 
 TEST(DslCluster, OneLaneIsElected) {
@@ -459,6 +467,8 @@ TEST(DslCluster, PrintsWhatItSays) {
     (void)address_in(k, there, there);
     arrive_in(k, there, 1);
     cluster_sync(k, [&] { k.emit<"nanosleep.u32">(1); });
+    const Barriers full(k, "full", 1);
+    full.wait_in_cluster(cursor(k));
     some.sync();
     others.arrive();
     (void)elect(k);
@@ -475,9 +485,16 @@ mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%u6];
 barrier.cluster.arrive.release.aligned;
 nanosleep.u32 1;
 barrier.cluster.wait.acquire.aligned;
+mov.u32 %u7, full;
+mov.u32 %u8, 0;
+mov.u32 %u9, 0;
+mad.lo.u32 %u10, %u8, 8, %u7;
+L1:
+mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p1, [%u10], %u9;
+@!%p1 bra L1;
 bar.sync 1, 256;
 bar.arrive 2, 64;
-elect.sync _|%p1, -1;
+elect.sync _|%p2, -1;
 ret;
 )");
 }

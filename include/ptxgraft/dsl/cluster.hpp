@@ -83,8 +83,8 @@ template <Target On, Operand Shared, Operand Rank>
 }
 
 /// An arrival at the mbarrier of another CTA, by its address in this one (Barriers::address): address_in(),
-/// and `mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%u1];` (PTX ISA 9.7.13.15.13). Whoever waits
-/// there for what was written before does so with .acquire.cluster.
+/// and `mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%u1];` (PTX ISA 9.7.13.15.13). What waits
+/// there is Barriers::wait_in_cluster.
 template <Target On, Operand Rank> void arrive_in(Builder<On>& b, const Reg<u32>& barrier, const Rank& rank) {
     b.template emit<"mbarrier.arrive.release.cluster.shared::cluster.b64">(sink,
                                                                            at(address_in(b, barrier, rank)));
