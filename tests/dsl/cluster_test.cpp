@@ -333,16 +333,16 @@ void check_schedule(const std::vector<Problem>& problems, std::uint32_t workers,
         is_of_clusters ? TileSchedule<sm_90a>::of_clusters(k, band) : TileSchedule<sm_90a>(k, band);
     k.emit<"mov.u32">(had, 0);
     std::uint32_t before = 0;
-    for (const auto& [r, c] : problems) {
-        k.emit<"mov.u32">(rows, r);
-        k.emit<"mov.u32">(cols, c);
+    for (const Problem& of : problems) {
+        k.emit<"mov.u32">(rows, of.rows);
+        k.emit<"mov.u32">(cols, of.cols);
         schedule.for_each({rows, cols}, [&](const TilePlace& tile) {
-            k.emit<"mad.wide.u32">(to, value(k, tile.row) * c + tile.col + before, 16, out);
+            k.emit<"mad.wide.u32">(to, value(k, tile.row) * of.cols + tile.col + before, 16, out);
             const Pred is_writer = is_of_clusters ? read<"%cluster_ctarank">(k) == 1 : worker >= 0;
             k.if_(is_writer).emit<"st.global.v4.u32">(at(to), vec((worker + 1).reg, had, tile.row, tile.col));
             k.emit<"add.u32">(had, had, 1);
         });
-        before += r * c;
+        before += of.rows * of.cols;
     }
     k.emit<"ret">();
     const std::uint32_t blocks = is_of_clusters ? 2 * workers : workers;
