@@ -1,8 +1,8 @@
 #pragma once
 /// @file gemm_mma.hpp
 /// A GEMM for the tensor cores of sm_80 and all that came later: C = A B^T, where A has m rows and B has n,
-/// both of `depth` elements of .bf16, row-major, or B has `depth` rows of n (MmaShape::b); C is .f32. Any m, n
-/// and depth: what is beyond an edge is copied as zeros, and not stored.
+/// both of `depth` elements of .bf16, row-major, or B has `depth` rows of n (MmaShape::b); C is .f32. Any m,
+/// n and depth: what is beyond an edge is copied as zeros, and not stored.
 ///
 /// grouped_gemm.hpp multiplies by the same parts.
 ///

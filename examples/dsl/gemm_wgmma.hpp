@@ -1,16 +1,17 @@
 #pragma once
 /// @file gemm_wgmma.hpp
 /// A GEMM for the tensor cores of sm_90a: C = A B^T, where A has m rows and B has n, both of `depth` elements
-/// of .bf16, row-major, or B has `depth` rows of n (WgmmaShape::b); C is .f32. Any m, n and depth but 0: tensor
-/// copies give zeros for what is beyond an edge of A and B, and what is beyond one of C is not stored.
+/// of .bf16, row-major, or B has `depth` rows of n (WgmmaShape::b); C is .f32. Any m, n and depth but 0:
+/// tensor copies give zeros for what is beyond an edge of A and B, and what is beyond one of C is not stored.
 ///
 /// A block is one warpgroup that copies and two or three that multiply, 64 rows of a tile each. Blocks stay,
-/// and take tile after tile of C.
+/// and take tile after tile of C; the CTAs of a cluster take tiles that lie one below the other, and each
+/// copies a part of B for all of them.
 ///
 /// split_k.hpp multiplies by the same parts.
 ///
-/// Arguments: tensor maps of A and B (WgmmaGemm::map_a, map_b); u64 c; u32 m, n, depth; u32 ldc (elements from row to
-/// row, an even number). One site, `epilogue`: mod f32 acc, in u32 row, in u32 col.
+/// Arguments: tensor maps of A and B (WgmmaGemm::map_a, map_b); u64 c; u32 m, n, depth; u32 ldc (elements
+/// from row to row, an even number). One site, `epilogue`: mod f32 acc, in u32 row, in u32 col.
 
 #include <array>
 
@@ -20,10 +21,12 @@
 
 namespace gemm {
 
-/// How many warpgroups multiply, the columns of a tile of C, and how many stages of A and B there are.
+/// How many warpgroups multiply, the columns of a tile of C, how many stages of A and B there are, and of how
+/// many CTAs a cluster is.
 struct WgmmaShape {
     std::uint32_t consumers = 2, tile_n = 128, stages = 4;
     Major b = Major::k;
+    std::uint32_t cluster = 1;
 };
 
 template <WgmmaShape S> class WgmmaGemm;
@@ -46,6 +49,7 @@ void emit_gemm_wgmma(Module& module, std::string_view name = "gemm_wgmma") {
                 multiply_by_wgmma(gemm);
                 gemm.store();  // the site, st.global
             });
+            gemm.finish();  // barrier.cluster: no CTA ends while others may still send to it
         });
     gemm.k.template emit<"ret">();
 }
@@ -70,7 +74,7 @@ template <class Gemm> void multiply_by_wgmma(Gemm& gemm) {
 template <WgmmaShape S> class WgmmaGemm {
   protected:
     static constexpr TileRows tile = tile_of(128);
-    static constexpr std::uint32_t tile_m = 64 * S.consumers, tile_depth = 64;
+    static constexpr std::uint32_t tile_m = 64 * S.consumers, cluster_m = tile_m * S.cluster, tile_depth = 64;
     static constexpr std::uint32_t a_bytes = tile_m * tile.row_bytes, b_bytes = S.tile_n * tile.row_bytes,
                                    stage_bytes = a_bytes + b_bytes;
     static constexpr std::uint32_t group = 128;
@@ -81,14 +85,16 @@ template <WgmmaShape S> class WgmmaGemm {
     static_assert(S.tile_n % 8 == 0 && S.tile_n <= 256 && S.stages >= 2);
     static_assert(S.stages * stage_bytes <= 227 * 1024 - 1024);
     // A tile of an N-major B is panels of 64 columns, as many as a row of the swizzle has.
-    static constexpr std::uint32_t panels = S.b == Major::k ? 1 : S.tile_n / 64,
+    static constexpr std::uint32_t own_cols = S.tile_n / S.cluster;  // that this CTA copies
+    static constexpr std::uint32_t panels = S.b == Major::k ? 1 : own_cols / 64,
                                    panel_bytes = tile_depth * tile.row_bytes;
     static constexpr MatrixDescriptor b_layout =
         S.b == Major::k ? descriptor_of(tile) : mn_descriptor_of(tile, tile_depth);
     static constexpr std::uint32_t b_step_bytes =
         S.b == Major::k ? 32 : 16 * tile.row_bytes;  // 16 of the depth
     static constexpr int trans_b = S.b == Major::k ? 0 : 1;
-    static_assert(S.b == Major::k || S.tile_n % 64 == 0);
+    static constexpr Extent extent = S.cluster == 1 ? Extent{0, 0, 0} : Cluster<S.cluster>::extent;
+    static_assert(S.tile_n % S.cluster == 0 && own_cols % (S.b == Major::k ? 8 : 64) == 0);
 
     static ptxgraft::TensorMapOptions map(std::uint32_t rows, std::uint32_t cols, std::uint64_t row_bytes,
                                           std::uint32_t box_rows) {
@@ -105,22 +111,23 @@ template <WgmmaShape S> class WgmmaGemm {
 
     /// The launch for a C of m rows and n columns on a device that has so many multiprocessors.
     static ptxgraft::LaunchConfig launch(std::uint32_t m, std::uint32_t n, std::uint32_t multiprocessors) {
-        return {.grid = {std::min(tiles_of(m, n), multiprocessors)},
+        const std::uint32_t clusters = std::max(multiprocessors / S.cluster, 1u);
+        return {.grid = {std::min(tiles_of(m, n), clusters * S.cluster)},
                 .block = {threads},
                 .shared_bytes = shared_bytes};
     }
     static std::uint32_t tiles_of(std::uint32_t m, std::uint32_t n) {
-        return ((m + tile_m - 1) / tile_m) * ((n + S.tile_n - 1) / S.tile_n);
+        return (m + cluster_m - 1) / cluster_m * S.cluster * ((n + S.tile_n - 1) / S.tile_n);
     }
     /// Tensor maps of A and of B, but for the address; the bytes from row to row are a multiple of 16.
     static ptxgraft::TensorMapOptions map_a(std::uint32_t m, std::uint32_t depth, std::uint64_t row_bytes) {
         return map(m, depth, row_bytes, tile_m);
     }
     static ptxgraft::TensorMapOptions map_b(std::uint32_t n, std::uint32_t depth, std::uint64_t row_bytes) {
-        return S.b == Major::k ? map(n, depth, row_bytes, S.tile_n) : map(depth, n, row_bytes, tile_depth);
+        return S.b == Major::k ? map(n, depth, row_bytes, own_cols) : map(depth, n, row_bytes, tile_depth);
     }
 
-    WgmmaGemm(Module& module, std::string_view name, const Extent& cluster = {0, 0, 0})
+    WgmmaGemm(Module& module, std::string_view name, const Extent& cluster = extent)
         : k(module.entry<sm_90a>(name)),
           shared(module.dynamic_shared("tiles", swizzle_alignment(tile.swizzle))) {
         k.directives({.required_threads = {threads}, .cluster = cluster, .min_blocks = 1});
@@ -141,7 +148,12 @@ template <WgmmaShape S> class WgmmaGemm {
         is_producer = group_of == 0;
         consumer = group_of - 1;
         begin = address_of(k, shared);
-        tiles = {tiles_over(k, c.m, tile_m), tiles_over(k, c.n, S.tile_n)};
+        b_begin = value(k, begin) + a_bytes;
+        if constexpr (S.cluster > 1) {
+            rank = read<"%cluster_ctarank">(k);
+            b_begin = value(k, rank) * (own_cols * tile.row_bytes) + b_begin;
+        }
+        tiles = {tiles_over(k, c.m, cluster_m), tiles_over(k, c.n, S.tile_n)};
     }
     Reg<u64> address_of_map(Variable<Space::param> map) {
         const auto address = k.reg<u64>();
@@ -153,24 +165,32 @@ template <WgmmaShape S> class WgmmaGemm {
         k.if_(value(k, thread) == 0, [&] {
             k.emit<"prefetch.tensormap">(at(map_of_a));
             k.emit<"prefetch.tensormap">(at(map_of_b));
-            full.init(1);                 // the producer, and the bytes that it announces
-            empty.init(4 * S.consumers);  // the consumers' warps
+            full.init(1);                             // the producer, and the bytes that it announces
+            empty.init(4 * S.consumers * S.cluster);  // all consumers' warps
             k.emit<"fence.mbarrier_init.release.cluster">();
         });
-        k.emit<"bar.sync">(0);
+        if constexpr (S.cluster == 1)
+            k.emit<"bar.sync">(0);
+        else
+            cluster_sync(k);
     }
 
     // ---- tiles of C, and the steps along the depth
 
     template <class Body> void for_each_tile(Body&& body) {
-        TileSchedule(k).for_each(tiles, [&](const TilePlace& tile) {
+        const auto schedule = S.cluster == 1 ? TileSchedule(k) : TileSchedule<sm_90a>::of_clusters(k);
+        schedule.for_each(tiles, [&](const TilePlace& tile) {
             find_tile(tile);
             body();
         });
     }
     void find_tile(const TilePlace& tile) {
-        row = value(k, tile.row) * tile_m;
-        col = value(k, tile.col) * S.tile_n;
+        row = value(k, tile.row) * cluster_m;
+        own_col = col = value(k, tile.col) * S.tile_n;
+        if constexpr (S.cluster > 1) {
+            row = value(k, rank) * tile_m + row;
+            own_col = value(k, rank) * own_cols + col;
+        }
     }
     template <class Body> void for_each_step(Body&& body) {
         k.emit<"mov.u32">(step, first_step);
@@ -190,17 +210,28 @@ template <WgmmaShape S> class WgmmaGemm {
             body();
         });
     }
-    void wait_until_empty() { empty.wait(here); }
+    void wait_until_empty() {
+        if constexpr (S.cluster == 1)
+            empty.wait(here);
+        else
+            empty.wait_in_cluster(here);
+    }
     void copy() {
         const auto barrier = full.expect_tx(here, stage_bytes);
-        const auto to = value(k, here.stage) * stage_bytes + begin;
+        const auto stage = value(k, here.stage) * stage_bytes, to_b = stage + b_begin;
         k.emit<"cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes">(
-            at(to), at(map_of_a, vec(step, row)), at(barrier));
+            at(stage + begin), at(map_of_a, vec(step, row)), at(barrier));
         for (std::uint32_t i = 0; i < panels; ++i) {
-            const Reg<u32> first = value(k, col) + 64 * i;
-            k.emit<"cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes">(
-                at(to, a_bytes + i * panel_bytes),
-                at(map_of_b, S.b == Major::k ? vec(step, first) : vec(first, step)), at(barrier));
+            const Reg<u32> first = value(k, own_col) + 64 * i;
+            const auto to = at(to_b, i * panel_bytes);
+            const auto from = at(map_of_b, S.b == Major::k ? vec(step, first) : vec(first, step));
+            if constexpr (S.cluster == 1)
+                k.emit<"cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes">(
+                    to, from, at(barrier));
+            else
+                k.emit<
+                    "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes."
+                    "multicast::cluster">(to, from, at(barrier), Cluster<S.cluster>::all_mask);
         }
         advance(k, here, S.stages);
     }
@@ -211,7 +242,7 @@ template <WgmmaShape S> class WgmmaGemm {
         k.emit<"setmaxnreg.inc.sync.aligned.u32">(imm<consumer_registers>);
         a_first = descriptor(k, descriptor_of(tile), value(k, consumer) * (64 * tile.row_bytes) + begin);
         b_first = descriptor(k, b_layout, value(k, begin) + a_bytes);
-        is_signalling = value(k, lane) == 0;
+        is_signalling = value(k, lane) < S.cluster;  // to the CTA of its number
         k.emit<"setp.eq.u32">(always, 0, 0);
         here = cursor(k), last = cursor(k);
         find_accumulators();
@@ -241,8 +272,14 @@ template <WgmmaShape S> class WgmmaGemm {
         free();
     }
     void free() {
-        empty.arrive_if(is_signalling, last);
+        if constexpr (S.cluster == 1)
+            empty.arrive_if(is_signalling, last);
+        else
+            arrive_in_if(k, is_signalling, empty.address(last), value(k, lane) % S.cluster);
         advance(k, last, S.stages);
+    }
+    void finish() {
+        if constexpr (S.cluster > 1) cluster_sync(k);
     }
 
     // Where wgmma_d has register 0, in the tile.
@@ -277,7 +314,9 @@ template <WgmmaShape S> class WgmmaGemm {
     Variable<Space::shared> shared;  // the stages, each a tile of A and one of B
     Barriers<sm_90a> full = {k, "full", S.stages}, empty = {k, "empty", S.stages};
     Reg<u64> map_of_a = {}, map_of_b = {};
-    Reg<u32> step = k.reg<u32>();  // along the depth, in elements
+    Reg<u32> rank = {};                   // in the cluster
+    Reg<u32> own_col = {}, b_begin = {};  // of what this CTA copies of B: in B, and in the first stage
+    Reg<u32> step = k.reg<u32>();         // along the depth, in elements
     Pred is_signalling = {}, always = k.reg<pred>();
     Cursor here = {}, last = {};          // the next stage; of consumers the one before
     Reg<u64> a_first = {}, b_first = {};  // descriptors in the first stage

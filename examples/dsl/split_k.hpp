@@ -43,6 +43,7 @@ template <std::uint32_t Parts, WgmmaShape S> class SplitK : public WgmmaGemm<S> 
     // Accumulators go in fours: those of a thread, those that its CTA adds, bytes of one of all threads.
     static constexpr std::uint32_t fours = S.tile_n / 8, own = fours / Parts,
                                    fours_bytes = 16 * Base::group * S.consumers;
+    static_assert(S.cluster == 1, "the cluster's CTAs have the same tile");
     static_assert(fours % Parts == 0, "each CTA has columns of its own");
     static_assert(fours * fours_bytes <= Base::shared_bytes, "accumulators lie where the stages were");
 

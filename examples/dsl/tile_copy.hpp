@@ -24,8 +24,8 @@ constexpr StagedTile staged_tile(Major major, std::uint32_t mn, std::uint32_t de
     return {major, tile_of(128), depth, mn / 64};
 }
 
-/// A matrix in global memory: `mn` rows of A, or columns of B, of which each has `depth` elements; rows, which
-/// run along K or along M or N, are `ld` elements apart.
+/// A matrix in global memory: `mn` rows of A, or columns of B, of which each has `depth` elements; rows,
+/// which run along K or along M or N, are `ld` elements apart.
 struct Matrix {
     Reg<u64> address;
     Reg<u32> mn, depth, ld;

@@ -319,8 +319,8 @@ struct Problem {
     std::uint32_t rows, cols;
 };
 
-// Every block writes into each of its tiles its own number plus 1, how many tiles it had before, row and column:
-// those of all problems lie one behind the other.
+// Every block writes into each of its tiles its own number plus 1, how many tiles it had before, row and
+// column: those of all problems lie one behind the other.
 void check_schedule(const std::vector<Problem>& problems, std::uint32_t workers, std::uint32_t band,
                     bool is_of_clusters = false) {
     Module module({.target = "sm_90a"});
@@ -466,6 +466,9 @@ TEST(DslCluster, PrintsWhatItSays) {
     const auto there = address_in(k, smem, 3);
     (void)address_in(k, there, there);
     arrive_in(k, there, 1);
+    const auto p = k.reg<pred>();
+    k.emit<"setp.eq.u32">(p, there, 0);
+    arrive_in_if(k, p, there, 2);
     cluster_sync(k, [&] { k.emit<"nanosleep.u32">(1); });
     const Barriers full(k, "full", 1);
     full.wait_in_cluster(cursor(k));
@@ -482,19 +485,22 @@ mapa.shared::cluster.u32 %u4, smem, 3;
 mapa.shared::cluster.u32 %u5, %u4, %u4;
 mapa.shared::cluster.u32 %u6, %u4, 1;
 mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%u6];
+setp.eq.u32 %p1, %u4, 0;
+mapa.shared::cluster.u32 %u7, %u4, 2;
+@%p1 mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%u7];
 barrier.cluster.arrive.release.aligned;
 nanosleep.u32 1;
 barrier.cluster.wait.acquire.aligned;
-mov.u32 %u7, full;
-mov.u32 %u8, 0;
+mov.u32 %u8, full;
 mov.u32 %u9, 0;
-mad.lo.u32 %u10, %u8, 8, %u7;
+mov.u32 %u10, 0;
+mad.lo.u32 %u11, %u9, 8, %u8;
 L1:
-mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p1, [%u10], %u9;
-@!%p1 bra L1;
+mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p2, [%u11], %u10;
+@!%p2 bra L1;
 bar.sync 1, 256;
 bar.arrive 2, 64;
-elect.sync _|%p2, -1;
+elect.sync _|%p3, -1;
 ret;
 )");
 }

@@ -190,6 +190,29 @@ TEST(Gemm, WgmmaOfAnNMajorB) {
     check_wgmma<WgmmaShape{.tile_n = 256, .b = gemm::Major::mn}>({{129, 257, 130}}, 2);
 }
 
+// Tiles of a cluster beyond C's last row; clusters with many tiles, and one with none; both layouts of B.
+TEST(Gemm, WgmmaOfClusters) {
+    check_wgmma<WgmmaShape{.cluster = 2}>({{256, 128, 128}, {131, 150, 93}, {1, 1, 1}, {300, 140, 65}}, 132);
+    check_wgmma<WgmmaShape{.cluster = 2}>({{390, 140, 330}}, 2);
+    check_wgmma<WgmmaShape{.stages = 3, .b = gemm::Major::mn, .cluster = 2}>({{300, 140, 200}}, 4);
+    check_wgmma<WgmmaShape{.tile_n = 64, .stages = 2, .cluster = 4}>({{520, 70, 130}}, 3);
+}
+// Without the last barrier a CTA ends while another still tells it of what it has read.
+TEST(Gemm, WgmmaOfClustersNeedsItsLastBarrier) {
+    constexpr WgmmaShape shape{.cluster = 2};
+    Module module({.target = "sm_90a"});
+    gemm::emit_gemm_wgmma<shape>(module);
+    std::string ptx = ptx_of(module);
+    for (const std::string_view line :
+         {"\tbarrier.cluster.arrive.release.aligned;\n", "\tbarrier.cluster.wait.acquire.aligned;\n"})
+        ptx.erase(ptx.rfind(line), line.size());
+    const auto device = checked_device();
+    const auto kernel = kernel_of(*Skeleton::from_ptx(ptx), device);
+    const Size size{256, 128, 640};
+    EXPECT_THAT(gemm::check(device, size, gemm::launch_wgmma<shape>(kernel, size, 2)).value_or(""),
+                testing::HasSubstr("ended"));
+}
+
 TEST(Gemm, WgmmaWithAStub) {
     Module module({.target = "sm_90a"});
     gemm::emit_gemm_wgmma(module);

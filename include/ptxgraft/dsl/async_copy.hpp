@@ -1,8 +1,8 @@
 #pragma once
 /// @file dsl/async_copy.hpp
-/// Copies from global to shared memory that go on while a thread computes: of 4, 8 or 16 bytes by every thread
-/// (cp.async, from sm_80 on, PTX 7.0; PTX ISA 9.7.9.25.3.1), and in bulk by one, at whose end an mbarrier is
-/// told (cp.async.bulk, from sm_90 on, PTX 8.0; PTX ISA 9.7.9.25.4.1).
+/// Copies from global to shared memory that go on while a thread computes: of 4, 8 or 16 bytes by every
+/// thread (cp.async, from sm_80 on, PTX 7.0; PTX ISA 9.7.9.25.3.1), and in bulk by one, at whose end an
+/// mbarrier is told (cp.async.bulk, from sm_90 on, PTX 8.0; PTX ISA 9.7.9.25.4.1).
 ///
 /// @code
 /// async_copy<16>(b, at(to), at(from));                              // 16 bytes
@@ -59,9 +59,9 @@ struct BulkCopy {
     Reg<u64> from;
     std::uint32_t bytes;
 };
-/// Announces what all copies have together at a stage's barrier, and begins them: Barriers::expect_tx, and for
-/// each `cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [to], [from], bytes, [%t];`. One
-/// thread does that.
+/// Announces what all copies have together at a stage's barrier, and begins them: Barriers::expect_tx, and
+/// for each `cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [to], [from], bytes, [%t];`.
+/// One thread does that.
 template <Target On>
 void bulk_copy(FunctionBuilder<On>& k, const Barriers<On>& full, const Cursor& here,
                std::initializer_list<BulkCopy> copies) {

@@ -72,8 +72,8 @@ requires(X >= 1 && X <= 16 && Y >= 1 && Y <= 16 && X * Y <= 16) struct Cluster {
     }
 };
 
-/// What a variable in shared memory, or an address there in a register, is in the CTA of this rank, a constant
-/// or a register: `mapa.shared::cluster.u32 %u1, of, rank;` (PTX ISA 9.7.9.23). It is an address for
+/// What a variable in shared memory, or an address there in a register, is in the CTA of this rank, a
+/// constant or a register: `mapa.shared::cluster.u32 %u1, of, rank;` (PTX ISA 9.7.9.23). It is an address for
 /// .shared::cluster alone: .shared and .shared::cta would take it for one of their own.
 template <Target On, Operand Shared, Operand Rank>
 [[nodiscard]] Value<u32, On> address_in(Builder<On>& b, const Shared& of, const Rank& rank) {
@@ -88,6 +88,12 @@ template <Target On, Operand Shared, Operand Rank>
 template <Target On, Operand Rank> void arrive_in(Builder<On>& b, const Reg<u32>& barrier, const Rank& rank) {
     b.template emit<"mbarrier.arrive.release.cluster.shared::cluster.b64">(sink,
                                                                            at(address_in(b, barrier, rank)));
+}
+/// The same, the arrival under a guard. The rank is a CTA's also where the guard is false.
+template <Target On, Operand Rank>
+void arrive_in_if(Builder<On>& b, Pred p, const Reg<u32>& barrier, const Rank& rank) {
+    const auto there = address_in(b, barrier, rank);
+    b.if_(p).template emit<"mbarrier.arrive.release.cluster.shared::cluster.b64">(sink, at(there));
 }
 
 /// All threads of a cluster meet, and see what any of them wrote before (PTX ISA 9.7.13.3):

@@ -48,8 +48,8 @@ struct Place {
 }
 
 /// The row, and the first of its 8 columns of 16 bits, whose address a lane gives to ldmatrix .x4 for 16 rows
-/// and 16 columns of A: the four registers are A of one mma. With .trans, of a matrix with K for rows and N for
-/// columns: registers 0 and 1 are B of one mma, for the first 8 of N, and 2 and 3 of another.
+/// and 16 columns of A: the four registers are A of one mma. With .trans, of a matrix with K for rows and N
+/// for columns: registers 0 and 1 are B of one mma, for the first 8 of N, and 2 and 3 of another.
 [[nodiscard]] constexpr Place ldmatrix_a(std::uint32_t lane) { return {lane % 16, lane / 16 * 8}; }
 /// The same of a matrix with N for rows and K for columns: registers 0 and 1 are B of one mma, for the first
 /// 8 of N, and 2 and 3 of another, for the other 8. (With ldmatrix_a they would be 0 and 2, 1 and 3, which an

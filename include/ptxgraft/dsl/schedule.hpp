@@ -10,9 +10,9 @@
 /// });
 /// @endcode
 ///
-/// Tiles are numbered in bands of some rows of tiles, and in a band column after column. What runs at the same
-/// time is then a block of tiles that is about as wide as high, which need few rows of A and columns of B: L2
-/// has them. Here with bands of 2, 3 rows and 4 columns:
+/// Tiles are numbered in bands of some rows of tiles, and in a band column after column. What runs at the
+/// same time is then a block of tiles that is about as wide as high, which need few rows of A and columns of
+/// B: L2 has them. Here with bands of 2, 3 rows and 4 columns:
 /// @code
 /// 0 2 4 6
 /// 1 3 5 7
@@ -76,8 +76,8 @@ template <Target On>
 /// The tiles of a block, or of a cluster whose blocks compute one tile together. The grid counts in x alone.
 template <Target On> class TileSchedule {
   public:
-    /// `mov.u32 next, %ctaid.x;` `mov.u32 step, %nctaid.x;`: every block takes tiles of its own. `band`: rows of
-    /// tiles in a band.
+    /// `mov.u32 next, %ctaid.x;` `mov.u32 step, %nctaid.x;`: every block takes tiles of its own. `band`: rows
+    /// of tiles in a band.
     explicit TileSchedule(Builder<On>& b, std::uint32_t band = 8)
         : TileSchedule{b, read<"%ctaid.x">(b), read<"%nctaid.x">(b), band} {}
     /// `mov.u32 next, %clusterid.x;` `mov.u32 step, %nclusterid.x;`: every cluster does.
