@@ -52,15 +52,40 @@ bool run_mma(const Device& device, const Size& size) {
     return run("mma.sync", module, device, size,
                [&](const Kernel& kernel) { return launch_mma<MmaShape{}>(kernel, size); });
 }
-bool run_wgmma(const Device& device, const Size& size) {
+using RunForSm90a = bool (*)(const Device& device, const Size& size, std::uint32_t multiprocessors);
+bool run_on_sm_90a(const char* name, RunForSm90a run_it, const Device& device, const Size& size) {
     const auto properties = device.properties();
-    if (!properties) return say("wgmma", "", describe(properties.error()));
-    if (device.target() != "sm_90a") return std::puts("wgmma      is of sm_90a alone"), true;
+    if (!properties) return say(name, "", describe(properties.error()));
+    if (device.target() != "sm_90a") return std::printf("%-10s is of sm_90a alone\n", name), true;
+    return run_it(device, size, properties->multiprocessors);
+}
+bool run_wgmma(const Device& device, const Size& size, std::uint32_t multiprocessors) {
     Module module({.target = "sm_90a"});
     emit_gemm_wgmma(module);
     return run("wgmma", module, device, size, [&](const Kernel& kernel) {
-        return launch_wgmma<WgmmaShape{}>(kernel, size, properties->multiprocessors);
+        return launch_wgmma<WgmmaShape{}>(kernel, size, multiprocessors);
     });
+}
+bool run_split_k(const Device& device, const Size& size, std::uint32_t) {
+    Module module({.target = "sm_90a"});
+    emit_split_k(module);
+    return run("split k", module, device, size,
+               [&](const Kernel& kernel) { return launch_split_k<4, WgmmaShape{}>(kernel, size); });
+}
+
+// Three products in one launch, one of them empty.
+bool run_grouped(const Device& device, const Size& size) {
+    Module module({.target = "sm_80"});
+    emit_grouped_gemm(module);
+    const Size sizes[] = {size, {0, size.n, size.depth}, {size.n, 2 * size.m, size.depth / 3}};
+    const auto properties = device.properties();
+    const auto kernel = module.ptx().and_then(Skeleton::from_ptx).and_then([&](const Skeleton& skeleton) {
+        return skeleton.graft({}, device);
+    });
+    if (!properties || !kernel) return say("grouped", "", "no kernel");
+    return say("grouped", "plain",
+               check_grouped<MmaShape{}>(device, sizes, *kernel, properties->multiprocessors,
+                                         [](double acc, auto...) { return acc; }));
 }
 
 }  // namespace
@@ -71,6 +96,8 @@ int main() {
     const Size size{300, 270, 200};
     std::printf("C of %u rows and %u columns, depth %u, on %s\n", size.m, size.n, size.depth,
                 device->name().c_str());
-    const bool is_mma_right = run_mma(*device, size), is_wgmma_right = run_wgmma(*device, size);
-    return is_mma_right && is_wgmma_right ? 0 : 1;
+    const bool are_right[] = {run_mma(*device, size), run_grouped(*device, size),
+                              run_on_sm_90a("wgmma", run_wgmma, *device, size),
+                              run_on_sm_90a("split k", run_split_k, *device, size)};
+    return std::all_of(std::begin(are_right), std::end(are_right), std::identity{}) ? 0 : 1;
 }

@@ -1,19 +1,22 @@
 #pragma once
 /// @file gemm_mma.hpp
 /// A GEMM for the tensor cores of sm_80 and all that came later: C = A B^T, where A has m rows and B has n,
-/// both of `depth` elements of .bf16, row-major; C is .f32. Any m, n and depth: what is beyond an edge is
-/// copied as zeros, and not stored.
+/// both of `depth` elements of .bf16, row-major, or B has `depth` rows of n (MmaShape::b); C is .f32. Any m,
+/// n and depth: what is beyond an edge is copied as zeros, and not stored.
+///
+/// grouped_gemm.hpp multiplies by the same parts.
 ///
 /// Arguments: u64 a, b, c (addresses, multiples of 16); u32 m, n, depth; u32 lda, ldb (elements from row to
 /// row, multiples of 8), ldc (an even number). One site, `epilogue`: mod f32 acc, in u32 row, in u32 col.
 
+#include <algorithm>
 #include <array>
 #include <span>
 
 #include "gemm_output.hpp"
 #include "ptxgraft/dsl.hpp"
-#include "ptxgraft/dsl/matrix.hpp"
 #include "ptxgraft/launch.hpp"
+#include "tile_copy.hpp"
 
 namespace gemm {
 
@@ -22,14 +25,42 @@ namespace gemm {
 struct MmaShape {
     std::uint32_t tile_m = 128, tile_n = 128, tile_depth = 32;
     std::uint32_t warps_m = 2, warps_n = 2, stages = 4;
+    Major b = Major::k;
 };
+
+/// The matrices of a product, by addresses in .global.
+struct Product {
+    Reg<u64> a, b;
+    Reg<u32> depth, lda, ldb;
+    Output c;
+};
+inline void to_global(FunctionBuilder<sm_80>& k, const Product& of) {
+    for (const auto& address : {of.a, of.b, of.c.address}) k.emit<"cvta.to.global.u64">(address, address);
+}
+inline Product product_of_arguments(FunctionBuilder<sm_80>& k) {
+    Product of;
+    of.a = k.argument<u64>("a"), of.b = k.argument<u64>("b"), of.c.address = k.argument<u64>("c");
+    of.c.m = k.argument<u32>("m"), of.c.n = k.argument<u32>("n"), of.depth = k.argument<u32>("depth");
+    of.lda = k.argument<u32>("lda"), of.ldb = k.argument<u32>("ldb"), of.c.ld = k.argument<u32>("ldc");
+    to_global(k, of);
+    return of;
+}
 
 template <MmaShape S> class MmaGemm;
 
-/// Emits the kernel.
+/// Emits the kernel: a block computes one tile of C.
 template <MmaShape S = MmaShape{}> void emit_gemm_mma(Module& module, std::string_view name = "gemm_mma") {
     MmaGemm<S> gemm(module, name);
-    gemm.find_places();       // of this block, warp and lane in A, B, C and shared memory
+    const Product product = product_of_arguments(gemm.k);
+    gemm.find_thread();  // in shared memory, and in a tile
+    gemm.find_tile(product, {read<"%ctaid.x">(gemm.k), read<"%ctaid.y">(gemm.k)});
+    multiply_by_mma(gemm);
+    gemm.store();  // the site, st.global
+    gemm.k.template emit<"ret">();
+}
+
+/// A tile of C, from its first step along the depth to the last.
+template <class Gemm> void multiply_by_mma(Gemm& gemm) {
     gemm.copy_first_tiles();  // cp.async, cp.async.commit_group: all stages but one are on their way
     gemm.zero_accumulators();
     gemm.k.loop([&](Label end) {
@@ -38,26 +69,24 @@ template <MmaShape S = MmaShape{}> void emit_gemm_mma(Module& module, std::strin
         gemm.copy_tile();      // cp.async, cp.async.commit_group: into the stage of the last one
         gemm.multiply_tile();  // ldmatrix, mma.sync
     });
-    gemm.store();  // the site, st.global
-    gemm.k.template emit<"ret">();
 }
 
 template <MmaShape S> class MmaGemm {
-    static constexpr std::uint32_t bytes = 2;  // of an element of A and B
-    static constexpr TileRows tile = tile_of(S.tile_depth * bytes);
-    static constexpr std::uint32_t a_bytes = S.tile_m * tile.row_bytes, b_bytes = S.tile_n * tile.row_bytes,
-                                   stage_bytes = a_bytes + b_bytes;
+    static constexpr StagedTile a_tile = staged_tile(Major::k, S.tile_m, S.tile_depth),
+                                b_tile = staged_tile(S.b, S.tile_n, S.tile_depth);
+    static constexpr std::uint32_t stage_bytes = a_tile.bytes() + b_tile.bytes();
     static constexpr std::uint32_t threads = 32 * S.warps_m * S.warps_n;
     static constexpr std::uint32_t warp_m = S.tile_m / S.warps_m, warp_n = S.tile_n / S.warps_n;
     static constexpr std::uint32_t mmas_m = warp_m / 16, mmas_n = warp_n / 8;
-    static constexpr std::uint32_t rows_at_once = threads / tile.pieces();  // that all threads copy together
+    static constexpr std::uint32_t alignment =
+        std::max(swizzle_alignment(a_tile.rows_are.swizzle), swizzle_alignment(b_tile.rows_are.swizzle));
 
-    static_assert(tile.swizzle != ptxgraft::TensorSwizzle::none, "rows of a tile have 32, 64 or 128 bytes");
+    static_assert(TileCopy::is_possible(a_tile, threads) && TileCopy::is_possible(b_tile, threads));
     static_assert(S.tile_m % (16 * S.warps_m) == 0 && S.tile_n % (16 * S.warps_n) == 0,
                   "warps have blocks of 16");
-    static_assert(S.tile_m % rows_at_once == 0 && S.tile_n % rows_at_once == 0 && rows_at_once % 8 == 0 &&
-                      S.stages >= 2,
-                  "threads copy whole patterns of 8 rows");
+    static_assert(S.b == Major::k || (S.tile_n % 64 == 0 && (warp_n % 64 == 0 || 64 % warp_n == 0)),
+                  "warps have parts of a panel, or whole ones");
+    static_assert(a_tile.bytes() % alignment == 0 && stage_bytes % alignment == 0 && S.stages >= 2);
 
   public:
     static constexpr std::uint32_t shared_bytes = S.stages * stage_bytes;
@@ -69,112 +98,46 @@ template <MmaShape S> class MmaGemm {
                 .shared_bytes = shared_bytes};
     }
 
-  private:
-    friend void emit_gemm_mma<S>(Module& module, std::string_view name);
-
     MmaGemm(Module& module, std::string_view name)
-        : k(module.entry<sm_80>(name)),
-          shared(module.dynamic_shared("tiles", swizzle_alignment(tile.swizzle))) {
+        : k(module.entry<sm_80>(name)), shared(module.dynamic_shared("tiles", alignment)) {
         k.directives({.required_threads = {threads}});
     }
 
-    void find_places() {
-        a.address = k.argument<u64>("a"), b.address = k.argument<u64>("b"), c.address = k.argument<u64>("c");
-        c.m = k.argument<u32>("m"), c.n = k.argument<u32>("n"), depth = k.argument<u32>("depth");
-        const auto lda = k.argument<u32>("lda"), ldb = k.argument<u32>("ldb");
-        c.ld = k.argument<u32>("ldc");
-        const auto thread = read<"%tid.x">(k), lane = thread & 31, warp = thread >> 5;
-        block_row = read<"%ctaid.x">(k) * S.tile_m;
-        block_col = read<"%ctaid.y">(k) * S.tile_n;
-        k.emit<"cvta.to.global.u64">(c.address, c.address);
-        find_copies(thread, lda, ldb);
-        find_fragments(lane, warp);
-    }
-
-    // ---- cp.async: a thread copies one piece of 16 bytes of some rows of a tile
-
-    struct Source {
-        Reg<u64> address = {};  // of its piece of the first row, in the next tile
-        Reg<u64> step = {};     // from one of its rows to the next
-        Reg<s32> rows_left = {};
-        std::uint32_t steps = 0, begin = 0;  // rows of a thread; where in a stage the tile is
-    };
-
-    void find_copies(Value<u32, sm_80> thread, Reg<u32> lda, Reg<u32> ldb) {
-        const auto row = thread / tile.pieces(), piece = (thread % tile.pieces()) << 4;
-        const auto in_tile = row * tile.row_bytes + piece;
-        swizzle(k, tile.swizzle, in_tile);
-        target = in_tile + address_of(k, shared);
-        const auto row_bytes = value(k, depth) << 1;
-        k.emit<"sub.s32">(bytes_left, row_bytes, piece);
-        find_source(a, {value(k, block_row) + row, piece, c.m, lda});
-        find_source(b, {value(k, block_col) + row, piece, c.n, ldb});
-        k.emit<"setp.gt.s32">(has_all_rows, a.rows_left, (a.steps - 1) * rows_at_once);
-        k.emit<"setp.gt.and.s32">(has_all_rows, b.rows_left, (b.steps - 1) * rows_at_once, has_all_rows);
+    // Where this thread, its warp and its lane are in shared memory and in tiles, whichever they are.
+    void find_thread() {
+        const auto thread = read<"%tid.x">(k), begin = address_of(k, shared);
+        a.find_thread(thread, begin);
+        b.find_thread(thread, begin + a_tile.bytes());
         k.emit<"mov.u32">(write_stage, 0);
-        tiles_left = (value(k, depth) + (S.tile_depth - 1)) / S.tile_depth;
-        k.emit<"mov.s32">(copies_left, tiles_left);
+        k.emit<"mov.u32">(read_stage, 0);
+        find_fragments(thread & 31, thread >> 5, begin);
     }
-    struct Rows {
-        Reg<u32> row, piece, count, ld;  // of the matrix: this thread's first, and how many there are
-    };
-    void find_source(Source& of, const Rows& rows) {
-        const auto offset = k.reg<u64>(), piece = k.reg<u64>();
-        k.emit<"sub.s32">(of.rows_left, rows.count, rows.row);
-        k.emit<"mul.wide.u32">(offset, rows.row, rows.ld);
-        k.emit<"cvt.u64.u32">(piece, rows.piece);
-        k.emit<"cvta.to.global.u64">(of.address, of.address);
-        of.address = (value(k, offset) << 1) + piece + of.address;
-        k.emit<"mul.wide.u32">(of.step, rows.ld, rows_at_once * bytes);
+    // A tile of C. What was read of the last one's stages is not written before all warps have read it: the
+    // ring goes on where it was.
+    void find_tile(const Product& of, const TilePlace& place) {
+        c = of.c;
+        const auto block_row = value(k, place.row) * S.tile_m, block_col = value(k, place.col) * S.tile_n;
+        a.find_tile({of.a, c.m, of.depth, of.lda}, block_row);
+        b.find_tile({of.b, c.n, of.depth, of.ldb}, block_col);
+        tiles_left = tiles_over(k, of.depth, S.tile_depth);
+        k.emit<"mov.u32">(copies_left, tiles_left);
+        row = value(k, row_in_tile) + block_row;
+        col = value(k, col_in_tile) + block_col;
     }
+
+    // ---- cp.async
 
     void copy_first_tiles() {
         k.unroll(S.stages - 1, [&](std::uint32_t) { copy_tile(); });
     }
     // The next tile of A and of B; behind the last one a group that is empty.
     void copy_tile() {
-        k.if_(value(k, copies_left) > 0, [&] {
-            const auto is_inside = k.reg<pred>();
-            k.emit<"setp.ge.and.s32">(is_inside, bytes_left, 16, has_all_rows);
-            k.if_(
-                is_inside, [&] { copy_whole(a), copy_whole(b); },
-                [&] {
-                    // Bytes of a piece that are in the row; behind them zeros are written.
-                    const auto size = k.reg<s32>();
-                    k.emit<"max.s32">(size, bytes_left, 0);
-                    k.emit<"min.s32">(size, size, 16);
-                    copy_part(a, size), copy_part(b, size);
-                });
-            for (const Source& of : {a, b}) k.emit<"add.u64">(of.address, of.address, tile.row_bytes);
-            k.emit<"sub.s32">(bytes_left, bytes_left, tile.row_bytes);
-            k.emit<"sub.s32">(copies_left, copies_left, 1);
+        k.if_(value(k, copies_left) != 0, [&] {
+            a.copy(write_stage), b.copy(write_stage);
+            k.emit<"sub.u32">(copies_left, copies_left, 1);
             next_stage(write_stage);
         });
         k.emit<"cp.async.commit_group">();
-    }
-    void copy_whole(const Source& from) {
-        for_each_row(from, [&](std::uint32_t, const auto& to, Reg<u64> row) {
-            k.emit<"cp.async.cg.shared.global.L2::128B">(to, at(row), 16);
-        });
-    }
-    void copy_part(const Source& from, Reg<s32> size) {
-        const auto bytes_here = k.reg<u32>();
-        const auto is_row = k.reg<pred>();
-        for_each_row(from, [&](std::uint32_t i, const auto& to, Reg<u64> row) {
-            k.emit<"setp.gt.s32">(is_row, from.rows_left, i * rows_at_once);
-            k.emit<"selp.b32">(bytes_here, size, 0, is_row);
-            k.emit<"cp.async.cg.shared.global">(to, at(row), 16, bytes_here);
-        });
-    }
-    // A thread's rows of a tile: where they go, and where they come from.
-    template <class Body> void for_each_row(const Source& from, Body&& body) {
-        const auto to = value(k, target) + write_stage;
-        const auto row = k.reg<u64>();
-        k.emit<"mov.u64">(row, from.address);
-        for (std::uint32_t i = 0; i < from.steps; ++i) {
-            if (i > 0) k.emit<"add.u64">(row, row, from.step);
-            body(i, at(to, from.begin + i * rows_at_once * tile.row_bytes), row);
-        }
     }
     void next_stage(Reg<u32> stage) {
         k.emit<"add.u32">(stage, stage, stage_bytes);
@@ -183,15 +146,19 @@ template <MmaShape S> class MmaGemm {
 
     // ---- ldmatrix, mma.sync: a warp multiplies some blocks of 16 rows of A and of 8 rows of B
 
-    void find_fragments(Value<u32, sm_80> lane, Value<u32, sm_80> warp) {
+    void find_fragments(Value<u32, sm_80> lane, Value<u32, sm_80> warp, Value<u32, sm_80> begin) {
         const auto warp_row = (warp % S.warps_m) * warp_m, warp_col = (warp / S.warps_m) * warp_n;
-        const auto begin = address_of(k, shared);
-        a_rows = warp_row * tile.row_bytes + begin + ldmatrix_offset_a(k, tile, lane);
-        b_rows = warp_col * tile.row_bytes + begin + ldmatrix_offset_b(k, tile, lane) + a_bytes;
-        k.emit<"mov.u32">(read_stage, 0);
+        constexpr TileRows of_a = a_tile.rows_are, of_b = b_tile.rows_are;
+        a_rows = warp_row * of_a.row_bytes + begin + ldmatrix_offset_a(k, of_a, lane);
+        if (S.b == Major::k) {
+            b_rows = warp_col * of_b.row_bytes + begin + ldmatrix_offset_b(k, of_b, lane) + a_tile.bytes();
+        } else {
+            const auto in_panel = value(k, ldmatrix_offset_a(k, of_b, lane)) ^ ((warp_col % 64) << 1);
+            b_rows = warp_col / 64 * b_tile.panel_bytes() + begin + in_panel + a_tile.bytes();
+        }
         // Where mma_d has register 0 of the first block.
-        row = (lane >> 2) + warp_row + block_row;
-        col = ((lane & 3) << 1) + warp_col + block_col;
+        row_in_tile = (lane >> 2) + warp_row;
+        col_in_tile = ((lane & 3) << 1) + warp_col;
     }
 
     void zero_accumulators() {
@@ -224,16 +191,30 @@ template <MmaShape S> class MmaGemm {
     };
     Fragments load_fragments(Reg<u32> a_stage, Reg<u32> b_stage, std::uint32_t step) {
         Fragments all;
-        load_blocks(all.a, a_stage, step);
-        load_blocks(all.b, b_stage, step);
+        load_blocks(all.a, a_tile.rows_are, a_stage, step);
+        if (S.b == Major::k)
+            load_blocks(all.b, b_tile.rows_are, b_stage, step);
+        else
+            load_panels(all.b, b_stage, step);
         return all;
     }
     // Blocks of 16 rows and 16 columns, one below the other.
-    void load_blocks(std::span<Regs<b32, 4>> blocks, Reg<u32> rows, std::uint32_t step) {
+    void load_blocks(std::span<Regs<b32, 4>> blocks, const TileRows& rows_are, Reg<u32> rows,
+                     std::uint32_t step) {
         const auto here = value(k, rows) ^ 32 * step;
         for (std::uint32_t i = 0; i < blocks.size(); ++i) {
             blocks[i] = k.regs<b32, 4>();
-            k.emit<"ldmatrix.sync.aligned.m8n8.x4.shared.b16">(blocks[i], at(here, 16 * i * tile.row_bytes));
+            k.emit<"ldmatrix.sync.aligned.m8n8.x4.shared.b16">(blocks[i],
+                                                               at(here, 16 * i * rows_are.row_bytes));
+        }
+    }
+    // The same of rows along N: blocks side by side, four in a panel.
+    void load_panels(std::span<Regs<b32, 4>> blocks, Reg<u32> rows, std::uint32_t step) {
+        for (std::uint32_t i = 0; i < blocks.size(); ++i) {
+            const auto here = value(k, rows) ^ 32 * (i % 4);
+            blocks[i] = k.regs<b32, 4>();
+            k.emit<"ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16">(
+                blocks[i], at(here, i / 4 * b_tile.panel_bytes() + 16 * step * 128));
         }
     }
     void multiply(const Fragments& of) {
@@ -255,21 +236,16 @@ template <MmaShape S> class MmaGemm {
     }
 
     FunctionBuilder<sm_80>& k;
+
+  private:
     Variable<Space::shared> shared;  // the stages, each a tile of A and one of B
     Output c = {};
-    Reg<u32> depth = {};
-    Reg<u32> block_row = {}, block_col = {};
-    Source a = {.step = k.reg<u64>(), .rows_left = k.reg<s32>(), .steps = S.tile_m / rows_at_once};
-    Source b = {
-        .step = k.reg<u64>(), .rows_left = k.reg<s32>(), .steps = S.tile_n / rows_at_once, .begin = a_bytes};
-    Reg<u32> target = {};                 // of a thread's first piece in the first stage
-    Pred has_all_rows = k.reg<pred>();    // of a thread's rows none is beyond A's and B's last
-    Reg<s32> bytes_left = k.reg<s32>();   // of a row, from the thread's piece of the next tile on
-    Reg<s32> copies_left = k.reg<s32>();  // tiles that nobody asked for yet
-    Reg<u32> tiles_left = {};             // tiles to multiply
+    TileCopy a = {k, a_tile, threads}, b = {k, b_tile, threads};
+    Reg<u32> copies_left = k.reg<u32>();                             // tiles that nobody asked for yet
+    Reg<u32> tiles_left = {};                                        // tiles to multiply
     Reg<u32> write_stage = k.reg<u32>(), read_stage = k.reg<u32>();  // in bytes
     Reg<u32> a_rows = {}, b_rows = {};                               // what ldmatrix reads in the first stage
-    Reg<u32> row = {}, col = {};                                     // of the first accumulator
+    Reg<u32> row_in_tile = {}, col_in_tile = {}, row = {}, col = {};  // of the first accumulator
     std::array<std::array<Regs<f32, 4>, mmas_n>, mmas_m> acc = {};
 };
 

@@ -1,9 +1,10 @@
 #pragma once
 /// @file gemm_output.hpp
-/// How both GEMMs end: what a thread has of a row of C goes through the site and, where C has such elements,
-/// to global memory.
+/// What all GEMMs have: how matrices may lie, and how they end: what a thread has of a row of C goes through
+/// the site and, where C has such elements, to global memory.
 
 #include <span>
+#include <vector>
 
 #include "ptxgraft/dsl.hpp"
 
@@ -11,10 +12,14 @@ namespace gemm {
 
 using namespace ptxgraft::dsl;
 
+/// How B lies: K-major, n rows of `depth` elements; or N-major, `depth` rows of n.
+enum class Major : std::uint8_t { k, mn };
+
 /// C: row-major .f32, m rows of n columns, rows `ld` elements apart, an even number.
 struct Output {
     Reg<u64> address;
     Reg<u32> m, n, ld;
+    std::vector<SiteArgument> more = {};  // that the site has
 };
 
 /// Columns of a row whose accumulators a thread has: `col` and `col` + 1, and the same 8 columns on, and on.
@@ -25,9 +30,11 @@ struct OutputRow {
 
 /// The site that every element goes through, on its way from the accumulators. It is asked about elements
 /// beyond the last row and column too, whose results are dropped.
-template <Target On> void epilogue_site(FunctionBuilder<On>& k, Reg<f32> acc, Reg<u32> row, Reg<u32> col) {
-    k.site("epilogue", {mod("acc", acc), in("row", row), in("col", col)}, {.heat = ptxgraft::Heat::cold},
-           [] {});
+template <Target On>
+void epilogue_site(FunctionBuilder<On>& k, const Output& c, Reg<f32> acc, Reg<u32> row, Reg<u32> col) {
+    std::vector<SiteArgument> arguments = {mod("acc", acc), in("row", row), in("col", col)};
+    arguments.insert(arguments.end(), c.more.begin(), c.more.end());
+    k.site("epilogue", arguments, {.heat = ptxgraft::Heat::cold}, [] {});
 }
 
 template <Target On> void store_row(FunctionBuilder<On>& k, const Output& c, const OutputRow& of) {
@@ -41,8 +48,8 @@ template <Target On> void store_row(FunctionBuilder<On>& k, const Output& c, con
     for (std::uint32_t i = 0; i < of.pairs.size(); ++i) {
         k.template emit<"add.u32">(first, of.col, 8 * i);
         k.template emit<"add.u32">(second, of.col, 8 * i + 1);
-        epilogue_site(k, of.pairs[i][0], of.row, first);
-        epilogue_site(k, of.pairs[i][1], of.row, second);
+        epilogue_site(k, c, of.pairs[i][0], of.row, first);
+        epilogue_site(k, c, of.pairs[i][1], of.row, second);
         // Of an odd number of columns the last one stands alone.
         k.template emit<"setp.lt.and.u32">(has_both, second, c.n, is_row);
         k.template emit<"setp.eq.and.u32">(has_one, second, c.n, is_row);

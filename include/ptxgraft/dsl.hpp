@@ -22,17 +22,22 @@
 /// operand.hpp: what operands there are; builder.hpp: emit, guards, branches and loops; module.hpp: entries,
 /// functions, variables, sites; stub.hpp: stubs for sites; value.hpp: arithmetic with operators; reduce.hpp:
 /// sums and maxima of warps and blocks; matrix.hpp, pipeline.hpp: layouts of the tensor cores, rings of
-/// mbarriers; any_operand.hpp: instructions made of data. An instruction costs a compiler some 8 ms, once
-/// however often it is emitted, and the table 0.4 s a source file: ptxgraft.hpp does not include this header.
+/// mbarriers; async_copy.hpp: cp.async and bulk copies; cluster.hpp: clusters, named barriers, one thread of a
+/// warp; schedule.hpp: which block computes which tiles; any_operand.hpp: instructions made of data. An
+/// instruction costs a compiler some 8 ms, once however often it is emitted, and the table 0.4 s a source file:
+/// ptxgraft.hpp does not include this header.
 
 #include "ptxgraft/dsl/any_operand.hpp"
+#include "ptxgraft/dsl/async_copy.hpp"
 #include "ptxgraft/dsl/builder.hpp"
 #include "ptxgraft/dsl/check.hpp"
+#include "ptxgraft/dsl/cluster.hpp"
 #include "ptxgraft/dsl/matrix.hpp"
 #include "ptxgraft/dsl/module.hpp"
 #include "ptxgraft/dsl/operand.hpp"
 #include "ptxgraft/dsl/pipeline.hpp"
 #include "ptxgraft/dsl/reduce.hpp"
+#include "ptxgraft/dsl/schedule.hpp"
 #include "ptxgraft/dsl/shape.hpp"
 #include "ptxgraft/dsl/stub.hpp"
 #include "ptxgraft/dsl/value.hpp"

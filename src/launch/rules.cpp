@@ -66,7 +66,8 @@ Expected<void> check_cluster(const EntryInfo& entry, const Dim3& cluster, std::u
     if (required && !is_same(cluster, *required))
         return refuse(
             fmt::format("cluster of {}; {} requires {}", text(cluster), entry.name, text(*required)));
-    if (is_one(cluster) && entry.is_explicit_cluster)
+    // What .reqnctapercluster says is said explicitly (PTX ISA 11.7.2), also of one block.
+    if (is_one(cluster) && entry.is_explicit_cluster && !required)
         return refuse(fmt::format("{} wants a cluster: it is .explicitcluster", entry.name));
     if (is_one(cluster)) return {};
     if (most == 1) return refuse(fmt::format("cluster of {}; clusters need sm_90", text(cluster)));

@@ -20,7 +20,8 @@ constexpr std::string_view clustered =
     ".visible .entry zero() .reqnctapercluster 0 { ret; }\n"
     ".visible .entry gap() .reqnctapercluster 2, 0, 1 { ret; }\n"
     ".visible .entry hex() .reqnctapercluster 0x2 { ret; }\n"
-    ".visible .entry both() .explicitcluster .reqnctapercluster 2, 1, 1 { ret; }\n";
+    ".visible .entry both() .explicitcluster .reqnctapercluster 2, 1, 1 { ret; }\n"
+    ".visible .entry one() .explicitcluster .reqnctapercluster 1, 1, 1 { ret; }\n";
 
 TEST_F(FakeGpu, ClustersAndCooperativeLaunchesReachTheDriver) {
     struct Row {
@@ -38,6 +39,7 @@ TEST_F(FakeGpu, ClustersAndCooperativeLaunchesReachTheDriver) {
         {"two", {.grid = {8, 1, 1}, .cluster = {2, 1, 1}}, {2, 1, 1}, false},
         {"flat", {.grid = {8, 2, 1}}, {2, 2, 1}, false},
         {"both", {.grid = {2, 1, 1}}, {2, 1, 1}, false},
+        {"one", {.grid = {3, 1, 1}}, {0, 0, 0}, false},
         {"explicit", {.grid = {2, 1, 1}, .cluster = {2, 1, 1}}, {2, 1, 1}, false},
         {"whole", {.grid = {3, 1, 1}}, {2, 1, 1}, false},
         {"most", {.grid = {4, 1, 1}, .cluster = {4, 1, 1}}, {4, 1, 1}, false}};

@@ -250,6 +250,7 @@ struct Multiplicands {
     std::vector<std::uint16_t> a, b;
     MatrixDescriptor layout;
     std::uint32_t depth = 16, shift = 0;
+    std::uint32_t step = 32, trans = 0;  // bytes to the next 16 of K; imm-trans-a and -b
 };
 
 void check_wgmma(const Multiplicands& of) {
@@ -269,9 +270,9 @@ void check_wgmma(const Multiplicands& of) {
     for (std::uint32_t i = 0; i < of.depth; i += 16) {
         const auto accumulate = k.reg<pred>();
         k.emit<"setp.ne.u32">(accumulate, i, 0);
-        k.emit<wgmma_bf16<64>>(d, a, b, accumulate, 1, 1, 0, 0);
-        k.emit<"add.u64">(a, a, MatrixDescriptor::advance(32));
-        k.emit<"add.u64">(b, b, MatrixDescriptor::advance(32));
+        k.emit<wgmma_bf16<64>>(d, a, b, accumulate, 1, 1, of.trans, of.trans);
+        k.emit<"add.u64">(a, a, MatrixDescriptor::advance(of.step));
+        k.emit<"add.u64">(b, b, MatrixDescriptor::advance(of.step));
     }
     k.emit<"wgmma.commit_group.sync.aligned">();
     k.emit<"wgmma.wait_group.sync.aligned">(0);
@@ -295,6 +296,23 @@ TEST(DslMatrix, WgmmaReadsWhatDescriptorsSay) {
         MatrixDescriptor shifted = descriptor_of(image.tile);
         shifted.base_offset = 256 / 128;
         check_wgmma({image.of(1), image.of(2), shifted, row_bytes / 2, 256});
+    }
+}
+// Rows run along M and N: tiles of as many as a swizzle is wide, one behind the other.
+TEST(DslMatrix, WgmmaReadsMnMajorTilesAsDescriptorsSay) {
+    constexpr std::uint32_t depth = 48;
+    for (const std::uint32_t row_bytes : {32u, 64u, 128u}) {
+        const TileRows tile = tile_of(row_bytes);
+        const auto laid_out = [&](int seed) {
+            std::vector<std::uint16_t> all(64 * depth);
+            for (std::uint32_t i = 0; i < all.size(); ++i) {
+                const std::uint32_t mn = i / depth, k = i % depth, byte = 2 * mn;
+                const std::uint32_t begin = byte / row_bytes * depth * row_bytes;
+                all[(begin + tile.offset(k, byte % row_bytes)) / 2] = bf16_of(element({mn, k}, seed));
+            }
+            return all;
+        };
+        check_wgmma({laid_out(1), laid_out(2), mn_descriptor_of(tile, depth), depth, 0, 16 * row_bytes, 1});
     }
 }
 // Without a swizzle 8 rows of 16 bytes lie together: here those of the first 8 columns before the others.

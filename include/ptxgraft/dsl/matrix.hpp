@@ -48,7 +48,8 @@ struct Place {
 }
 
 /// The row, and the first of its 8 columns of 16 bits, whose address a lane gives to ldmatrix .x4 for 16 rows
-/// and 16 columns of A: the four registers are A of one mma.
+/// and 16 columns of A: the four registers are A of one mma. With .trans, of a matrix with K for rows and N
+/// for columns: registers 0 and 1 are B of one mma, for the first 8 of N, and 2 and 3 of another.
 [[nodiscard]] constexpr Place ldmatrix_a(std::uint32_t lane) { return {lane % 16, lane / 16 * 8}; }
 /// The same of a matrix with N for rows and K for columns: registers 0 and 1 are B of one mma, for the first
 /// 8 of N, and 2 and 3 of another, for the other 8. (With ldmatrix_a they would be 0 and 2, 1 and 3, which an
@@ -125,6 +126,12 @@ struct MatrixDescriptor {
 /// Of a swizzled tile whose rows run along K: 8 rows after 8 rows. (The leading offset has no meaning there.)
 [[nodiscard]] constexpr MatrixDescriptor descriptor_of(const TileRows& tile) {
     return {.leading_bytes = 16, .stride_bytes = 8 * tile.row_bytes, .swizzle = tile.swizzle};
+}
+/// Of swizzled tiles, one behind the other, whose rows run along M or N, with a row for each of `depth`
+/// elements of K (MN-major: wgmma's imm-trans is 1). The next 16 of K begin 16 rows later.
+[[nodiscard]] constexpr MatrixDescriptor mn_descriptor_of(const TileRows& tile, std::uint32_t depth) {
+    return {
+        .leading_bytes = depth * tile.row_bytes, .stride_bytes = 8 * tile.row_bytes, .swizzle = tile.swizzle};
 }
 
 namespace emitting {

@@ -151,7 +151,8 @@ template <Target On = any_target> class FunctionBuilder : public Builder<On> {
         emitting::add_variable(head_, Space::local, name, of);
         return {this->own_name(name)};
     }
-    /// Where a `brx.idx` may go, by its index from 0: emits `T_1: .branchtargets L1, L2;` (PTX ISA 11.3.1, 9.7.12.4).
+    /// Where a `brx.idx` may go, by its index from 0: emits `T_1: .branchtargets L1, L2;` (PTX ISA 11.3.1,
+    /// 9.7.12.4).
     [[nodiscard]] Targets branch_targets(std::initializer_list<Label> labels) {
         std::vector<std::string_view> names;
         for (const Label& label : labels) names.push_back(label.name);
@@ -176,6 +177,15 @@ template <Target On = any_target> class FunctionBuilder : public Builder<On> {
         const Label name = this->label("P");
         this->body_.append(emitting::prototype_line(name.name, results, parameters));
         return {name.name};
+    }
+    /// A number for a barrier of some of the block's threads (cluster.hpp: NamedBarrier), which the function
+    /// has not given out yet: 1 to 15. 0 is that of all threads.
+    std::uint32_t new_barrier() {
+        if (barriers_ == 15)
+            (void)this->keep(
+                fail(Errc::argument_invalid,
+                     "a CTA has barriers 0 to 15, and all but 0 are given out (PTX ISA 9.7.13.1)"));
+        return barriers_ < 15 ? ++barriers_ : barriers_;
     }
     /// In place of those that were said before.
     void directives(const EntryDirectives& all) {
@@ -206,6 +216,7 @@ template <Target On = any_target> class FunctionBuilder : public Builder<On> {
     friend class Module;
     FunctionBuilder(emitting::Head& head, Target target) : Builder<On>(target), head_(head) {}
     emitting::Head& head_;
+    std::uint32_t barriers_ = 0;  // given out
 };
 
 struct ModuleOptions {

@@ -76,14 +76,11 @@ template <Target On> class Barriers {
     /// mbarrier.try_wait.parity.shared::cta.b64 %p, [%t], phase;
     /// @!%p bra L1;
     /// @endcode
-    void wait(const Cursor& at) const {
-        const auto barrier = address(at);
-        const auto is_complete = k_.template reg<pred>();
-        k_.loop_while([&] {
-            k_.template emit<"mbarrier.try_wait.parity.shared::cta.b64">(is_complete, dsl::at(barrier),
-                                                                         at.phase);
-            return !is_complete;
-        });
+    void wait(const Cursor& at) const { wait_by<"mbarrier.try_wait.parity.shared::cta.b64">(at); }
+    /// The same where threads of other CTAs arrive (cluster.hpp: arrive_in), and with what they wrote before:
+    /// `mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64`.
+    void wait_in_cluster(const Cursor& at) const {
+        wait_by<"mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64">(at);
     }
     /// address(), and `mbarrier.arrive.shared::cta.b64 _, [%t];`
     void arrive(const Cursor& at) const { arrive(at, k_); }
@@ -98,6 +95,14 @@ template <Target On> class Barriers {
     }
 
   private:
+    template <Literal TryWait> void wait_by(const Cursor& at) const {
+        const auto barrier = address(at);
+        const auto is_complete = k_.template reg<pred>();
+        k_.loop_while([&] {
+            k_.template emit<TryWait>(is_complete, dsl::at(barrier), at.phase);
+            return !is_complete;
+        });
+    }
     void arrive(const Cursor& at, auto&& by) const {
         const auto barrier = address(at);
         by.template emit<"mbarrier.arrive.shared::cta.b64">(sink, dsl::at(barrier));
