@@ -26,6 +26,8 @@ static_assert(descriptor_of(tile_of(128)).bits(0x400) == 0x4000'0040'0001'0040);
 static_assert(MatrixDescriptor{128, 256, TensorSwizzle::bytes32, 3}.bits() == 0xC006'0010'0008'0000);
 static_assert(wgmma_bf16<8>.view() == "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16");
 static_assert(wgmma_bf16<256>.view() == "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16");
+static_assert(wgmma_of<64, f16>.view() == "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16");
+static_assert(wgmma_of<64, bf16>.view() == wgmma_bf16<64>.view());
 
 Kernel kernel_of(const Module& module, const Device& device) {
     const auto ptx = module.ptx();
@@ -140,9 +142,15 @@ Place of_b(std::uint32_t lane, std::uint32_t i) {
     const Place place = mma_b(lane, i % 4);
     return {8 * (i / 4) + place.col, place.row};
 }
+// With .trans: B of two, of a matrix with K for rows.
+Place of_transposed_b(std::uint32_t lane, std::uint32_t i) {
+    const Place place = mma_b(lane, i % 4);
+    return {place.row, 8 * (i / 4) + place.col};
+}
 using FindOffset = Reg<u32> (*)(Builder<sm_80>& b, const TileRows& tile, Reg<u32> lane);
 
 // All blocks of 16 rows and 16 columns of a tile of 32 rows, by one warp.
+template <Literal Ldmatrix>
 void check_ldmatrix(std::uint32_t row_bytes, FindOffset find_offset,
                     Place (*find_place)(std::uint32_t, std::uint32_t)) {
     const Image image{tile_of(row_bytes), 32};
@@ -160,7 +168,7 @@ void check_ldmatrix(std::uint32_t row_bytes, FindOffset find_offset,
     const auto four = k.regs<b32, 4>();
     for (std::uint32_t i = 0; i < blocks; ++i) {
         k.emit<"xor.b32">(here, rows, 32 * (i / 2));
-        k.emit<"ldmatrix.sync.aligned.m8n8.x4.shared.b16">(four, at(here, i % 2 * 16 * row_bytes));
+        k.emit<Ldmatrix>(four, at(here, i % 2 * 16 * row_bytes));
         k.emit<"st.global.v4.b32">(at(out, 16 * i), four);
     }
     k.emit<"ret">();
@@ -185,8 +193,11 @@ void check_ldmatrix(std::uint32_t row_bytes, FindOffset find_offset,
 
 TEST(DslMatrix, LdmatrixReadsSwizzledTilesWithoutConflicts) {
     for (const std::uint32_t row_bytes : {32u, 64u, 128u}) {
-        check_ldmatrix(row_bytes, ldmatrix_offset_a<sm_80>, of_a);
-        check_ldmatrix(row_bytes, ldmatrix_offset_b<sm_80>, of_b);
+        constexpr Literal name = "ldmatrix.sync.aligned.m8n8.x4.shared.b16";
+        constexpr Literal trans = "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16";
+        check_ldmatrix<name>(row_bytes, ldmatrix_offset_a<sm_80>, of_a);
+        check_ldmatrix<name>(row_bytes, ldmatrix_offset_b<sm_80>, of_b);
+        check_ldmatrix<trans>(row_bytes, ldmatrix_offset_a<sm_80>, of_transposed_b);
     }
     // A lane gives the row whose first elements are at the register that it is for.
     for (std::uint32_t lane = 0; lane < 32; ++lane) {
@@ -245,11 +256,15 @@ TEST(DslMatrix, TensorCopiesSwizzleAsTileRowsSay) {
     }
 }
 
-// A and B of 64 rows each, A first, in shared memory `shift` bytes behind a multiple of 1024.
+// A and B of 64 rows each, A first, in shared memory `shift` bytes behind a multiple of 1024. B may be
+// MN-major: with `b_step` bytes to the next 16 rows.
 struct Multiplicands {
     std::vector<std::uint16_t> a, b;
     MatrixDescriptor layout;
     std::uint32_t depth = 16, shift = 0;
+    MatrixDescriptor b_layout = layout;
+    std::uint32_t b_step = 32;
+    int is_b_transposed = 0;
 };
 
 void check_wgmma(const Multiplicands& of) {
@@ -263,15 +278,15 @@ void check_wgmma(const Multiplicands& of) {
     k.emit<"bar.sync">(0);
     const auto a = descriptor(k, of.layout, begin);
     k.emit<"add.u32">(begin, begin, a_bytes);
-    const auto b = descriptor(k, of.layout, begin);
+    const auto b = descriptor(k, of.b_layout, begin);
     const auto d = k.regs<f32, 32>();
     k.emit<"wgmma.fence.sync.aligned">();
     for (std::uint32_t i = 0; i < of.depth; i += 16) {
         const auto accumulate = k.reg<pred>();
         k.emit<"setp.ne.u32">(accumulate, i, 0);
-        k.emit<wgmma_bf16<64>>(d, a, b, accumulate, 1, 1, 0, 0);
+        k.emit<wgmma_bf16<64>>(d, a, b, accumulate, 1, 1, 0, of.is_b_transposed);
         k.emit<"add.u64">(a, a, MatrixDescriptor::advance(32));
-        k.emit<"add.u64">(b, b, MatrixDescriptor::advance(32));
+        k.emit<"add.u64">(b, b, MatrixDescriptor::advance(of.b_step));
     }
     k.emit<"wgmma.commit_group.sync.aligned">();
     k.emit<"wgmma.wait_group.sync.aligned">(0);
@@ -295,6 +310,28 @@ TEST(DslMatrix, WgmmaReadsWhatDescriptorsSay) {
         MatrixDescriptor shifted = descriptor_of(image.tile);
         shifted.base_offset = 256 / 128;
         check_wgmma({image.of(1), image.of(2), shifted, row_bytes / 2, 256});
+    }
+}
+// B with K for rows, in tiles side by side that are as wide as the swizzle.
+TEST(DslMatrix, WgmmaReadsWhatTransposedDescriptorsSay) {
+    constexpr std::uint32_t depth = 64;
+    const Image a{tile_of(2 * depth), 64};
+    for (const std::uint32_t row_bytes : {32u, 64u, 128u}) {
+        const TileRows tile = tile_of(row_bytes);
+        const std::uint32_t tile_bytes = depth * row_bytes;
+        std::vector<std::uint16_t> b(64 * depth);
+        for (std::uint32_t row = 0; row < 64; ++row)
+            for (std::uint32_t i = 0; i < depth; ++i) {
+                const std::uint32_t byte = 2 * row % row_bytes, in_tile = 2 * row / row_bytes;
+                b[(in_tile * tile_bytes + tile.offset(i, byte)) / 2] = bf16_of(element({row, i}, 2));
+            }
+        check_wgmma({.a = a.of(1),
+                     .b = b,
+                     .layout = descriptor_of(a.tile),
+                     .depth = depth,
+                     .b_layout = transposed_descriptor_of(tile, tile_bytes),
+                     .b_step = 16 * row_bytes,
+                     .is_b_transposed = 1});
     }
 }
 // Without a swizzle 8 rows of 16 bytes lie together: here those of the first 8 columns before the others.

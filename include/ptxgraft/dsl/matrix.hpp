@@ -48,7 +48,8 @@ struct Place {
 }
 
 /// The row, and the first of its 8 columns of 16 bits, whose address a lane gives to ldmatrix .x4 for 16 rows
-/// and 16 columns of A: the four registers are A of one mma.
+/// and 16 columns of A: the four registers are A of one mma. With .trans, of a matrix with K for rows and N
+/// for columns: registers 0 and 1 are B of one mma, for the first 8 of N, and 2 and 3 of another.
 [[nodiscard]] constexpr Place ldmatrix_a(std::uint32_t lane) { return {lane % 16, lane / 16 * 8}; }
 /// The same of a matrix with N for rows and K for columns: registers 0 and 1 are B of one mma, for the first
 /// 8 of N, and 2 and 3 of another, for the other 8. (With ldmatrix_a they would be 0 and 2, 1 and 3, which an
@@ -126,11 +127,19 @@ struct MatrixDescriptor {
 [[nodiscard]] constexpr MatrixDescriptor descriptor_of(const TileRows& tile) {
     return {.leading_bytes = 16, .stride_bytes = 8 * tile.row_bytes, .swizzle = tile.swizzle};
 }
+/// Of swizzled tiles whose rows run along M or N, each for one element of K: MN-major, with `imm-trans` 1.
+/// What of M or N does not fit into a row is in the next tile, `tile_bytes` on; 16 of K later is 16 rows on.
+[[nodiscard]] constexpr MatrixDescriptor transposed_descriptor_of(const TileRows& tile,
+                                                                  std::uint32_t tile_bytes) {
+    return {.leading_bytes = tile_bytes, .stride_bytes = 8 * tile.row_bytes, .swizzle = tile.swizzle};
+}
 
 namespace emitting {
 
-template <std::uint32_t N> consteval auto wgmma_bf16() {
-    constexpr std::string_view before = "wgmma.mma_async.sync.aligned.m64n", behind = "k16.f32.bf16.bf16";
+template <std::uint32_t N, Type T> consteval auto wgmma() {
+    static_assert(T == bf16 || T == f16);
+    constexpr std::string_view before = "wgmma.mma_async.sync.aligned.m64n",
+                               behind = T == bf16 ? "k16.f32.bf16.bf16" : "k16.f32.f16.f16";
     constexpr std::size_t digits = N >= 100 ? 3 : N >= 10 ? 2 : 1;
     Literal<before.size() + digits + behind.size() + 1> name;
     std::size_t size = 0;
@@ -144,7 +153,10 @@ template <std::uint32_t N> consteval auto wgmma_bf16() {
 }  // namespace emitting
 
 /// The name of a product of N columns, for emit: `b.emit<wgmma_bf16<128>>(d, a_desc, b_desc, p, 1, 1, 0, 0)`.
-template <std::uint32_t N> inline constexpr auto wgmma_bf16 = emitting::wgmma_bf16<N>();
+template <std::uint32_t N> inline constexpr auto wgmma_bf16 = emitting::wgmma<N, bf16>();
+/// The same of a type that is a template's: .f16 or .bf16. `b.emit<wgmma_of<64, T>>(d, a, b_desc, p, 1, 1,
+/// 1)`.
+template <std::uint32_t N, Type T> inline constexpr auto wgmma_of = emitting::wgmma<N, T>();
 
 // ---- what prints
 
