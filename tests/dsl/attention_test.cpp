@@ -261,5 +261,25 @@ TEST(Attention, WgmmaHasNoMoreInstructions) {
     EXPECT_EQ(count_of(profile, "ld.shared") + count_of(profile, "st.shared"), 0);
 }
 
+// Assemblers may move what depends on no product: exponentials must stay where values are being multiplied.
+TEST(Attention, WgmmaMakesWeightsWhileValuesAreMultiplied) {
+    if (std::string_view(PTXGRAFT_NVDISASM_PROGRAM).empty()) GTEST_SKIP() << "no nvdisasm";
+    const auto cubin = must(default_assembler().assemble(Wgmma<Options{.head_dim = 128}>::ptx()));
+    const std::string code = must(disassemble(cubin.image, {.program = PTXGRAFT_NVDISASM_PROGRAM}));
+    const std::size_t turn = code.find("BAR.SYNC", code.find("MUFU.EX2")),
+                      scores = code.find("WARPGROUP.DEPBAR.LE gsb0, 0x1", turn),
+                      output = code.find("WARPGROUP.DEPBAR.LE gsb0, 0x0", scores);
+    const auto count = [&](std::string_view name, std::size_t begin, std::size_t end) {
+        int found = 0;
+        for (std::size_t at = code.find(name, begin); at < end; at = code.find(name, at + 1)) ++found;
+        return found;
+    };
+    ASSERT_NE(output, code.npos);
+    EXPECT_EQ(count("HGMMA", turn, scores), 16);
+    EXPECT_EQ(count("HGMMA", scores, output), 0);
+    EXPECT_EQ(count("MUFU.EX2", turn, scores), 0);
+    EXPECT_EQ(count("MUFU.EX2", scores, output), 64 + 2);
+}
+
 }  // namespace
 }  // namespace ptxgraft
