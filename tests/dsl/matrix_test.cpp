@@ -26,6 +26,8 @@ static_assert(descriptor_of(tile_of(128)).bits(0x400) == 0x4000'0040'0001'0040);
 static_assert(MatrixDescriptor{128, 256, TensorSwizzle::bytes32, 3}.bits() == 0xC006'0010'0008'0000);
 static_assert(wgmma_bf16<8>.view() == "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16");
 static_assert(wgmma_bf16<256>.view() == "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16");
+static_assert(wgmma_of<64, f16>.view() == "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16");
+static_assert(wgmma_of<64, bf16>.view() == wgmma_bf16<64>.view());
 
 Kernel kernel_of(const Module& module, const Device& device) {
     const auto ptx = module.ptx();

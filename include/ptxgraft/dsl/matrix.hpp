@@ -136,8 +136,10 @@ struct MatrixDescriptor {
 
 namespace emitting {
 
-template <std::uint32_t N> consteval auto wgmma_bf16() {
-    constexpr std::string_view before = "wgmma.mma_async.sync.aligned.m64n", behind = "k16.f32.bf16.bf16";
+template <std::uint32_t N, Type T> consteval auto wgmma() {
+    static_assert(T == bf16 || T == f16);
+    constexpr std::string_view before = "wgmma.mma_async.sync.aligned.m64n",
+                               behind = T == bf16 ? "k16.f32.bf16.bf16" : "k16.f32.f16.f16";
     constexpr std::size_t digits = N >= 100 ? 3 : N >= 10 ? 2 : 1;
     Literal<before.size() + digits + behind.size() + 1> name;
     std::size_t size = 0;
@@ -151,7 +153,10 @@ template <std::uint32_t N> consteval auto wgmma_bf16() {
 }  // namespace emitting
 
 /// The name of a product of N columns, for emit: `b.emit<wgmma_bf16<128>>(d, a_desc, b_desc, p, 1, 1, 0, 0)`.
-template <std::uint32_t N> inline constexpr auto wgmma_bf16 = emitting::wgmma_bf16<N>();
+template <std::uint32_t N> inline constexpr auto wgmma_bf16 = emitting::wgmma<N, bf16>();
+/// The same of a type that is a template's: .f16 or .bf16. `b.emit<wgmma_of<64, T>>(d, a, b_desc, p, 1, 1,
+/// 1)`.
+template <std::uint32_t N, Type T> inline constexpr auto wgmma_of = emitting::wgmma<N, T>();
 
 // ---- what prints
 
