@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 #include <numeric>
 
@@ -73,34 +74,217 @@ Reg<u64> of_thread(dsl::FunctionBuilder<On>& k, std::string_view name, std::uint
     return address;
 }
 
-TEST(DslMatrix, MmaHasItsElementsWhereTheLayoutsSay) {
-    Module module({.target = "sm_80"});
-    auto& k = module.entry<sm_80>("product");
-    const auto out = of_thread(k, "out", 16), a_at = of_thread(k, "a", 16), b_at = of_thread(k, "b", 8);
-    const auto a = k.regs<b32, 4>();
-    const auto b = k.regs<b32, 2>();
-    const auto d = k.regs<f32, 4>();
-    k.emit<"ld.global.v4.b32">(a, at(a_at));
-    k.emit<"ld.global.v2.b32">(b, at(b_at));
-    for (const auto& one : d) k.emit<"mov.f32">(one, 0.0f);
-    k.emit<"mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32">(d, a, b, d);
-    k.emit<"st.global.v4.f32">(at(out), d);
-    k.emit<"ret">();
-    std::vector<std::uint16_t> a_values, b_values;
-    for (std::uint32_t lane = 0; lane < 32; ++lane) {
-        for (std::uint32_t i = 0; i < 8; ++i) a_values.push_back(bf16_of(element(mma_a(lane, i), 1)));
-        for (std::uint32_t i = 0; i < 4; ++i) {
-            const Place of_b = mma_b(lane, i);
-            b_values.push_back(bf16_of(element({of_b.col, of_b.row}, 2)));
+// A shape of mma.sync, and how its elements are stored.
+struct MmaCase {
+    const char* name;
+    std::uint32_t rows, depth, bits;
+    std::uint64_t (*encode)(int value);  // of A and B
+    const char* type_of_d;               // "f32", "s32", "f64", "f16"
+};
+template <class Float> std::uint64_t float_bits(int value) {
+    if constexpr (sizeof(Float) == 8)
+        return std::bit_cast<std::uint64_t>(static_cast<double>(value));
+    else
+        return std::bit_cast<std::uint32_t>(static_cast<float>(value));
+}
+std::uint64_t as_bf16(int value) { return bf16_of(value); }
+std::uint64_t as_integer(int value) { return static_cast<std::uint64_t>(value); }
+std::uint64_t as_bit(int value) { return static_cast<std::uint64_t>(value & 1); }
+// Of a format with so many bits of exponent and mantissa: integers up to 4, which it has.
+template <unsigned Exponent, unsigned Mantissa> std::uint64_t as_small(int value) {
+    const auto of_float = std::bit_cast<std::uint32_t>(std::fabs(static_cast<float>(value)));
+    const std::uint32_t bias = (1u << (Exponent - 1)) - 1;
+    const std::uint32_t magnitude = value == 0 ? 0
+                                               : (((of_float >> 23) - 127 + bias) << Mantissa) |
+                                                     (of_float >> (23 - Mantissa) & ((1u << Mantissa) - 1));
+    return magnitude | (value < 0 ? 1u << (Exponent + Mantissa) : 0);
+}
+constexpr MmaCase mma_cases[] = {
+    {"m16n8k16.row.col.f32.bf16.bf16.f32", 16, 16, 16, as_bf16, "f32"},
+    {"m16n8k8.row.col.f32.bf16.bf16.f32", 16, 8, 16, as_bf16, "f32"},
+    {"m16n8k16.row.col.f32.f16.f16.f32", 16, 16, 16, as_small<5, 10>, "f32"},
+    {"m16n8k16.row.col.f16.f16.f16.f16", 16, 16, 16, as_small<5, 10>, "f16"},
+    {"m16n8k8.row.col.f32.f16.f16.f32", 16, 8, 16, as_small<5, 10>, "f32"},
+    {"m16n8k4.row.col.f32.tf32.tf32.f32", 16, 4, 32, float_bits<float>, "f32"},
+    {"m16n8k8.row.col.f32.tf32.tf32.f32", 16, 8, 32, float_bits<float>, "f32"},
+    {"m16n8k32.row.col.f32.e4m3.e4m3.f32", 16, 32, 8, as_small<4, 3>, "f32"},
+    {"m16n8k32.row.col.f32.e5m2.e5m2.f32", 16, 32, 8, as_small<5, 2>, "f32"},
+    {"m8n8k16.row.col.s32.s8.s8.s32", 8, 16, 8, as_integer, "s32"},
+    {"m16n8k16.row.col.s32.s8.s8.s32", 16, 16, 8, as_integer, "s32"},
+    {"m16n8k32.row.col.s32.s8.s8.s32", 16, 32, 8, as_integer, "s32"},
+    {"m8n8k32.row.col.s32.s4.s4.s32", 8, 32, 4, as_integer, "s32"},
+    {"m16n8k32.row.col.s32.s4.s4.s32", 16, 32, 4, as_integer, "s32"},
+    {"m16n8k64.row.col.s32.s4.s4.s32", 16, 64, 4, as_integer, "s32"},
+    {"m8n8k128.row.col.s32.b1.b1.s32.and.popc", 8, 128, 1, as_bit, "s32"},
+    {"m16n8k128.row.col.s32.b1.b1.s32.and.popc", 16, 128, 1, as_bit, "s32"},
+    {"m16n8k256.row.col.s32.b1.b1.s32.and.popc", 16, 256, 1, as_bit, "s32"},
+    {"m8n8k4.row.col.f64.f64.f64.f64", 8, 4, 64, float_bits<double>, "f64"},
+    {"m16n8k4.row.col.f64.f64.f64.f64", 16, 4, 64, float_bits<double>, "f64"},
+    {"m16n8k8.row.col.f64.f64.f64.f64", 16, 8, 64, float_bits<double>, "f64"},
+    {"m16n8k16.row.col.f64.f64.f64.f64", 16, 16, 64, float_bits<double>, "f64"},
+};
+// Integers from -2 to 2, which all of these types have.
+int small_element(Place place, int seed) { return element(place, seed) % 3; }
+
+// Packed from the lowest bits on, lane after lane.
+class BitWriter {
+  public:
+    void add(std::uint64_t value, std::uint32_t bits) {
+        for (std::uint32_t i = 0; i < bits; ++i, ++size_) {
+            if (size_ % 32 == 0) words.push_back(0);
+            words.back() |= static_cast<std::uint32_t>(value >> i & 1) << (size_ % 32);
         }
     }
-    const auto device = checked_device();
-    const auto result = run<float>(device, kernel_of(module, device), 32, 128, *device.upload(a_values),
-                                   *device.upload(b_values));
-    for (std::uint32_t i = 0; i < 128; ++i) {
-        const Place of_d = mma_d(i / 4, i % 4);
-        EXPECT_EQ(result[i], product(of_d.row, of_d.col, 16)) << of_d.row << " " << of_d.col;
+    std::vector<std::uint32_t> words;
+
+  private:
+    std::size_t size_ = 0;
+};
+
+// So many words of a lane in registers of 32 or 64 bits.
+std::vector<dsl::AnyOperand> load_words(dsl::FunctionBuilder<>& k, std::string_view name, std::uint32_t words,
+                                        bool is_wide) {
+    const auto from = of_thread(k, name, 4 * words);
+    std::vector<dsl::AnyOperand> all;
+    for (std::uint32_t i = 0; i < words; i += is_wide ? 2 : 1) {
+        const auto offset = static_cast<std::int64_t>(4 * i);
+        if (is_wide) {
+            const auto reg = k.reg<f64>();
+            k.emit<"ld.global.f64">(reg, at(from, offset));
+            all.emplace_back(reg);
+        } else {
+            const auto reg = k.reg<b32>();
+            k.emit<"ld.global.b32">(reg, at(from, offset));
+            all.emplace_back(reg);
+        }
     }
+    return all;
+}
+
+// The product as a kernel, and what a lane has of A, B and D, in words.
+std::string mma_ptx(const MmaCase& of, std::uint32_t a_words, std::uint32_t b_words) {
+    const std::string_view type = of.type_of_d;
+    const std::uint32_t elements = of.rows / 4;
+    Module module({.target = "sm_90"});
+    auto& k = module.entry("product");
+    const auto out = of_thread(k, "out", elements * (type == "f64" ? 8 : type == "f16" ? 2 : 4));
+    const auto a = load_words(k, "a", a_words, of.bits == 64), b = load_words(k, "b", b_words, of.bits == 64);
+    std::vector<dsl::AnyOperand> d;
+    const auto begin = [&](const auto& reg, const char* mov, const auto& zero) {
+        (void)k.emit(mov, reg, zero);
+        d.emplace_back(reg);
+    };
+    for (std::uint32_t i = 0; i < (type == "f16" ? elements / 2 : elements); ++i) {
+        if (type == "f64")
+            begin(k.reg<f64>(), "mov.f64", 0.0);
+        else if (type == "f32")
+            begin(k.reg<f32>(), "mov.f32", 0.0f);
+        else if (type == "s32")
+            begin(k.reg<s32>(), "mov.s32", 0);
+        else
+            begin(k.reg<b32>(), "mov.b32", 0);
+    }
+    using dsl::AnyOperand;
+    const auto whole = AnyOperand::vector(d);
+    (void)k.emit_list("mma.sync.aligned." + std::string(of.name),
+                      std::vector{whole, AnyOperand::vector(a), AnyOperand::vector(b), whole});
+    for (std::uint32_t i = 0; i < d.size(); ++i)
+        (void)k.emit_list(type == "f64" ? "st.global.b64" : "st.global.b32",
+                          std::vector{dsl::any(at(out, (type == "f64" ? 8 : 4) * i)), d[i]});
+    k.emit<"ret">();
+    const auto ptx = module.ptx();
+    if (!ptx) throw std::runtime_error(describe(ptx.error()));
+    return *ptx;
+}
+
+TEST(DslMatrix, MmaHasItsElementsWhereTheLayoutsSay) {
+    const Device device = checked_device();
+    for (const MmaCase& of : mma_cases) {
+        SCOPED_TRACE(of.name);
+        const std::uint32_t a_count = of.rows * of.depth / 32, b_count = 8 * of.depth / 32,
+                            d_count = of.rows / 4;
+        BitWriter a, b;
+        for (std::uint32_t lane = 0; lane < 32; ++lane) {
+            for (std::uint32_t i = 0; i < a_count; ++i)
+                a.add(of.encode(small_element(mma_a(lane, i, of.bits), 1)), of.bits);
+            for (std::uint32_t i = 0; i < b_count; ++i) {
+                const Place place = mma_b(lane, i, of.bits);
+                b.add(of.encode(small_element({place.col, place.row}, 2)), of.bits);
+            }
+        }
+        const auto words = [&](std::uint32_t count) { return std::max(count * of.bits / 32, 1u); };
+        const std::string ptx = mma_ptx(of, words(a_count), words(b_count));
+        ASSERT_TRUE(default_assembler().assemble(ptx)) << ptx;
+        const auto kernel = Skeleton::from_ptx(ptx)->graft({}, device);
+        ASSERT_TRUE(kernel) << describe(kernel.error(), ptx);
+        const std::string_view type = of.type_of_d;
+        const auto bytes = run<std::byte>(device, *kernel, 32,
+                                          32 * d_count *
+                                              (type == "f64"   ? 8
+                                               : type == "f16" ? 2
+                                                               : 4),
+                                          *device.upload(a.words), *device.upload(b.words));
+        const auto value_at = [&](std::size_t i) -> double {
+            const auto read = [&]<class T>(T number) {
+                std::memcpy(&number, bytes.data() + i * sizeof(T), sizeof(T));
+                return number;
+            };
+            if (type == "f64") return read(double{});
+            if (type == "f32") return read(float{});
+            if (type == "s32") return read(std::int32_t{});
+            const std::uint16_t half = read(std::uint16_t{});  // an integer
+            const int exponent = (half >> 10 & 31) - 15;
+            const double magnitude =
+                half == 0 || half == 0x8000 ? 0 : std::ldexp(1 + (half & 1023) / 1024.0, exponent);
+            return (half & 0x8000) != 0 ? -magnitude : magnitude;
+        };
+        for (std::uint32_t i = 0; i < 32 * d_count; ++i) {
+            const Place place = mma_d(i / d_count, i % d_count);
+            int want = 0;
+            for (std::uint32_t j = 0; j < of.depth; ++j) {
+                const int x = small_element({place.row, j}, 1), y = small_element({place.col, j}, 2);
+                want += of.bits == 1 ? (x & y & 1) : x * y;
+            }
+            ASSERT_EQ(value_at(i), want) << place.row << " " << place.col;
+        }
+    }
+}
+
+// Two products side by side, 16 rows and columns, as packed halves into a tile of shared memory.
+TEST(DslMatrix, StmatrixStoresProductsAsTheLayoutsSay) {
+    Module module({.target = "sm_90"});
+    auto& k = module.entry("store");
+    const auto out = of_thread(k, "out", 16), packed = of_thread(k, "packed", 16);
+    const auto tile = k.shared("tile", {.count = 512, .align = 128});
+    const auto row = of_thread(k, "rows", 4);
+    const auto regs = k.regs<b32, 4>();
+    const auto here = k.reg<u32>(), begin = k.reg<u32>(), thread = k.reg<u32>();
+    k.emit<"ld.global.v4.b32">(regs, at(packed));
+    k.emit<"ld.global.u32">(here, at(row));
+    k.emit<"mov.u32">(begin, tile);
+    k.emit<"add.u32">(here, here, begin);
+    k.emit<"stmatrix.sync.aligned.m8n8.x4.shared.b16">(at(here), regs);
+    k.emit<"bar.warp.sync">(-1);
+    k.emit<"mov.u32">(thread, special<"%tid.x">);
+    k.emit<"mad.lo.u32">(here, thread, 16, begin);
+    k.emit<"ld.shared.v4.b32">(regs, at(here));
+    k.emit<"st.global.v4.b32">(at(out), regs);
+    k.emit<"ret">();
+    std::vector<std::uint16_t> values;
+    std::vector<std::uint32_t> rows;
+    for (std::uint32_t lane = 0; lane < 32; ++lane) {
+        const Place of_lane = stmatrix_d(lane);
+        rows.push_back(of_lane.row * 32 + of_lane.col * 2);
+        for (std::uint32_t side = 0; side < 2; ++side)
+            for (std::uint32_t i = 0; i < 4; ++i) {
+                const Place place = mma_d(lane, i);
+                values.push_back(static_cast<std::uint16_t>(place.row * 16 + place.col + 8 * side));
+            }
+    }
+    const auto device = checked_device();
+    const auto got = run<std::uint16_t>(device, kernel_of(module, device), 32, 256, *device.upload(values),
+                                        *device.upload(rows));
+    for (std::uint32_t i = 0; i < got.size(); ++i) EXPECT_EQ(got[i], i);
 }
 
 // A tile in shared memory, as the host lays it out.

@@ -27,17 +27,26 @@ struct Place {
     friend constexpr bool operator==(const Place&, const Place&) = default;
 };
 
-// ---- fragments of mma.sync .m16n8k16 with elements of 16 bits (PTX ISA 9.7.14.5.8)
+// ---- fragments of mma.sync .m16n8 and .m8n8, of all depths, with elements of 1, 4, 8, 16, 32 or 64 bits
+// (PTX ISA 9.7.14.5; not .m8n8k4 of .f16, which is of another kind)
 
-/// Element `i` of 8 of A in a lane: of register i / 2 the lower half, or for odd `i` the upper one.
-[[nodiscard]] constexpr Place mma_a(std::uint32_t lane, std::uint32_t i) {
-    return {lane / 4 + 8 * (i / 2 % 2), lane % 4 * 2 + i % 2 + 8 * (i / 4)};
+namespace emitting {
+// Of a register of 32 bits; 1 of one of 64.
+constexpr std::uint32_t per_register(std::uint32_t bits) { return bits == 64 ? 1 : 32 / bits; }
+}  // namespace emitting
+
+/// Element `i` of A in a lane, from the lowest bits of the first register on: of 16 bits 8 for .m16n8k16, 4
+/// for .m16n8k8; of 8 bits 16 for .m16n8k32.
+[[nodiscard]] constexpr Place mma_a(std::uint32_t lane, std::uint32_t i, std::uint32_t bits = 16) {
+    const std::uint32_t per = emitting::per_register(bits), reg = i / per;
+    return {lane / 4 + 8 * (reg % 2), lane % 4 * per + i % per + 4 * per * (reg / 2)};
 }
-/// Element `i` of 4 of B in a lane; its row counts along K, its column along N.
-[[nodiscard]] constexpr Place mma_b(std::uint32_t lane, std::uint32_t i) {
-    return {lane % 4 * 2 + i % 2 + 8 * (i / 2), lane / 4};
+/// Element `i` of B in a lane, half as many; its row counts along K, its column along N.
+[[nodiscard]] constexpr Place mma_b(std::uint32_t lane, std::uint32_t i, std::uint32_t bits = 16) {
+    const std::uint32_t per = emitting::per_register(bits), reg = i / per;
+    return {lane % 4 * per + i % per + 4 * per * reg, lane / 4};
 }
-/// Register `i` of 4 of C and D in a lane, .f32.
+/// Element `i` of C and D in a lane: 4 for .m16n8, 2 for .m8n8. Those of .f16 are two to a register.
 [[nodiscard]] constexpr Place mma_d(std::uint32_t lane, std::uint32_t i) {
     return {lane / 4 + 8 * (i / 2), lane % 4 * 2 + i % 2};
 }
@@ -57,6 +66,10 @@ struct Place {
 [[nodiscard]] constexpr Place ldmatrix_b(std::uint32_t lane) {
     return {lane % 8 + lane / 16 * 8, lane / 8 % 2 * 8};
 }
+
+/// The same for stmatrix .x4: 16 rows and 16 columns of D in elements of 16 bits, of two products side by
+/// side. The four registers are {0, 1} and {2, 3} of the first, packed, then those of the second.
+[[nodiscard]] constexpr Place stmatrix_d(std::uint32_t lane) { return ldmatrix_a(lane); }
 
 // ---- swizzled tiles in shared memory (PTX ISA 5.5.7); the swizzles of 32, 64 and 128 bytes with atoms of 16
 
