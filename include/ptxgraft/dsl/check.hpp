@@ -434,7 +434,7 @@ constexpr void add_wanted(isa::Message& to, const OperandRule& r, const Match& m
         return add_type(to, match.type(r.type));
     }
     if (r.kind != RuleKind::value && r.kind != RuleKind::vector) {
-        to.add(isa::rule_text(r.kind));
+        to.add(isa::rule_text(r));
         return;
     }
     if (r.constant_only) {

@@ -129,7 +129,7 @@ class ActiveRules {
 /// `.b0`, `.h10`: a part of a register that a kind of operand names; none is the whole register.
 [[nodiscard]] constexpr bool is_part(RuleKind kind, std::string_view part);
 /// What a kind of operand is called: "an address in brackets".
-[[nodiscard]] constexpr std::string_view rule_text(RuleKind kind);
+[[nodiscard]] constexpr std::string_view rule_text(const OperandRule& rule);
 
 /// The space of the variables that may be named where an instruction takes a generic address, if it takes
 /// those of one space only; none: of any.
@@ -475,10 +475,13 @@ constexpr bool is_part(RuleKind kind, std::string_view part) {
     }
 }
 
-constexpr std::string_view rule_text(RuleKind kind) {
-    switch (kind) {
+constexpr std::string_view rule_text(const OperandRule& rule) {
+    switch (rule.kind) {
         case RuleKind::address: return "an address in brackets";
-        case RuleKind::base: return "a register or variable, with an offset";
+        case RuleKind::base:
+            return rule.is_exact        ? "a register of .b32"
+                   : rule.register_only ? "a register of 32 bits, with an offset"
+                                        : "a register or variable, with an offset";
         case RuleKind::pair: return "a pair a|b";
         case RuleKind::list: return "a list in parentheses";
         case RuleKind::label: return "a label";
