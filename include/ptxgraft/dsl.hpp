@@ -21,11 +21,11 @@
 ///
 /// operand.hpp: what operands there are; builder.hpp: emit, guards, branches and loops; module.hpp: entries,
 /// functions, variables, sites; stub.hpp: stubs for sites; value.hpp: arithmetic with operators; reduce.hpp:
-/// sums and maxima of warps and blocks; matrix.hpp, pipeline.hpp: layouts of the tensor cores, rings of
-/// mbarriers; async_copy.hpp: cp.async and bulk copies; cluster.hpp: clusters, named barriers, one thread of a
-/// warp; schedule.hpp: which block computes which tiles; any_operand.hpp: instructions made of data. An
-/// instruction costs a compiler some 8 ms, once however often it is emitted, and the table 0.4 s a source file:
-/// ptxgraft.hpp does not include this header.
+/// sums and maxima of warps and blocks; matrix.hpp, tcgen05.hpp, pipeline.hpp: layouts of the tensor cores,
+/// rings of mbarriers; async_copy.hpp: cp.async and bulk copies; cluster.hpp: clusters, named barriers, one
+/// thread of a warp; schedule.hpp: which block computes which tiles; any_operand.hpp: instructions made of
+/// data. An instruction costs a compiler some 8 ms, once however often it is emitted, and the table 0.4 s a
+/// source file: ptxgraft.hpp does not include this header.
 
 #include "ptxgraft/dsl/any_operand.hpp"
 #include "ptxgraft/dsl/async_copy.hpp"
@@ -40,4 +40,5 @@
 #include "ptxgraft/dsl/schedule.hpp"
 #include "ptxgraft/dsl/shape.hpp"
 #include "ptxgraft/dsl/stub.hpp"
+#include "ptxgraft/dsl/tcgen05.hpp"
 #include "ptxgraft/dsl/value.hpp"

@@ -230,6 +230,17 @@ template <Target On> Reg<u32> ldmatrix_offset_b(Builder<On>& b, const TileRows& 
     return emitting::ldmatrix_offset(b, tile, lane, row, 3);
 }
 
+namespace emitting {
+template <Target On> Reg<u64> descriptor(Builder<On>& b, std::uint64_t bits, Reg<u32> address) {
+    const auto start = b.template reg<u32>();
+    const auto made = b.template reg<u64>();
+    b.template emit<"bfe.u32">(start, address, 4, 14);
+    b.template emit<"cvt.u64.u32">(made, start);
+    b.template emit<"or.b64">(made, made, bits);
+    return made;
+}
+}  // namespace emitting
+
 /// The descriptor of a matrix whose address in shared memory is in a register:
 /// @code
 /// bfe.u32 %t, address, 4, 14;
@@ -237,12 +248,7 @@ template <Target On> Reg<u32> ldmatrix_offset_b(Builder<On>& b, const TileRows& 
 /// or.b64 descriptor, descriptor, 4611686293305294848;   // bits()
 /// @endcode
 template <Target On> Reg<u64> descriptor(Builder<On>& b, const MatrixDescriptor& of, Reg<u32> address) {
-    const auto start = b.template reg<u32>();
-    const auto made = b.template reg<u64>();
-    b.template emit<"bfe.u32">(start, address, 4, 14);
-    b.template emit<"cvt.u64.u32">(made, start);
-    b.template emit<"or.b64">(made, made, of.bits());
-    return made;
+    return emitting::descriptor(b, of.bits(), address);
 }
 
 }  // namespace ptxgraft::dsl
