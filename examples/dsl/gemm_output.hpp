@@ -22,10 +22,12 @@ struct Output {
     std::vector<SiteArgument> more = {};  // that the site has
 };
 
-/// Columns of a row whose accumulators a thread has: `col` and `col` + 1, and the same 8 columns on, and on.
+/// Columns of a row whose accumulators a thread has: `col` and `col` + 1, and the same `step` columns on, and
+/// on.
 struct OutputRow {
     Reg<u32> row, col;
     std::span<const Regs<f32, 2>> pairs;
+    std::uint32_t step = 8;
 };
 
 /// The site that every element goes through, on its way from the accumulators. It is asked about elements
@@ -46,15 +48,15 @@ template <Target On> void store_row(FunctionBuilder<On>& k, const Output& c, con
     k.template emit<"cvt.u64.u32">(column, of.col);
     const auto at_row = ((value(k, offset) + column) << 2) + c.address;
     for (std::uint32_t i = 0; i < of.pairs.size(); ++i) {
-        k.template emit<"add.u32">(first, of.col, 8 * i);
-        k.template emit<"add.u32">(second, of.col, 8 * i + 1);
+        k.template emit<"add.u32">(first, of.col, of.step * i);
+        k.template emit<"add.u32">(second, of.col, of.step * i + 1);
         epilogue_site(k, c, of.pairs[i][0], of.row, first);
         epilogue_site(k, c, of.pairs[i][1], of.row, second);
         // Of an odd number of columns the last one stands alone.
         k.template emit<"setp.lt.and.u32">(has_both, second, c.n, is_row);
         k.template emit<"setp.eq.and.u32">(has_one, second, c.n, is_row);
-        k.if_(has_both).template emit<"st.global.v2.f32">(at(at_row, 32 * i), of.pairs[i]);
-        k.if_(has_one).template emit<"st.global.f32">(at(at_row, 32 * i), of.pairs[i][0]);
+        k.if_(has_both).template emit<"st.global.v2.f32">(at(at_row, 4 * of.step * i), of.pairs[i]);
+        k.if_(has_one).template emit<"st.global.f32">(at(at_row, 4 * of.step * i), of.pairs[i][0]);
     }
 }
 
