@@ -1,0 +1,188 @@
+// The GEMMs for sm_100a of examples/dsl: through the assembler; on the emulator with products and tensor
+// memory in software; and their numbers against each other. tests/gpu/tcgen05_gpu_test.cpp runs them as they
+// are, on a GPU that can.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <regex>
+
+#include "support/software_tcgen05.hpp"
+#include "tcgen05_check.hpp"
+
+namespace ptxgraft {
+namespace {
+
+using namespace dsl;
+using gemm::BlockScaledGemm;
+using gemm::BlockScaledShape;
+using gemm::Size;
+using gemm::Tcgen05Gemm;
+using gemm::Tcgen05Shape;
+using testing::HasSubstr;
+
+template <Tcgen05Shape S> std::string plain_ptx() {
+    Module module({.target = "sm_100a"});
+    gemm::emit_gemm_tcgen05<S>(module);
+    auto ptx = module.ptx();
+    if (!ptx) throw std::runtime_error(describe(ptx.error()));
+    return *ptx;
+}
+template <BlockScaledShape S> std::string scaled_ptx() {
+    Module module({.target = "sm_100a"});
+    gemm::emit_gemm_block_scaled<S>(module);
+    auto ptx = module.ptx();
+    if (!ptx) throw std::runtime_error(describe(ptx.error()));
+    return *ptx;
+}
+
+// Assembled without spills and without a diagnostic about lost performance.
+void expect_good_code(const std::string& ptx) {
+    const auto cubin = default_assembler().assemble(ptx, {.limits = {.spill_bytes = 0, .stack_bytes = 0}});
+    ASSERT_TRUE(cubin) << describe(cubin.error(), ptx);
+    EXPECT_TRUE(cubin->losses.empty());
+    EXPECT_THAT(cubin->log,
+                testing::Not(testing::AnyOf(testing::HasSubstr("(C"), testing::HasSubstr("ignored"))));
+}
+
+constexpr Tcgen05Shape pair_bf16{.blocks = 2, .stages = 6}, f16_elements{.type = MmaType::f16, .tile_n = 128},
+    e4m3_elements{.type = MmaType::e4m3}, pair_e5m2{.type = MmaType::e5m2, .blocks = 2, .stages = 6};
+constexpr BlockScaledShape mxf8, mxf8_e5m2{.type = MmaType::e5m2, .tile_n = 256, .stages = 4},
+    mxf4{.kind = MmaKind::mxf4, .type = MmaType::e2m1},
+    nvf4{.kind = MmaKind::mxf4nvf4, .type = MmaType::e2m1, .block = 16, .scale = MmaType::ue4m3},
+    nvf4_ue8m0{.kind = MmaKind::mxf4nvf4, .type = MmaType::e2m1, .block = 16, .tile_n = 256, .stages = 4},
+    nvf4_block32{.kind = MmaKind::mxf4nvf4, .type = MmaType::e2m1};
+
+TEST(GemmTcgen05, AssemblesWithoutSpills) {
+    expect_good_code(plain_ptx<Tcgen05Shape{}>());
+    expect_good_code(plain_ptx<pair_bf16>());
+    expect_good_code(plain_ptx<f16_elements>());
+    expect_good_code(plain_ptx<e4m3_elements>());
+    expect_good_code(plain_ptx<pair_e5m2>());
+}
+TEST(GemmBlockScaled, AssemblesWithoutSpills) {
+    expect_good_code(scaled_ptx<mxf8>());
+    expect_good_code(scaled_ptx<mxf8_e5m2>());
+    expect_good_code(scaled_ptx<mxf4>());
+    expect_good_code(scaled_ptx<nvf4>());
+    expect_good_code(scaled_ptx<nvf4_ue8m0>());
+    expect_good_code(scaled_ptx<nvf4_block32>());
+}
+
+// ---- numbers
+
+std::uint32_t box_bytes(const TensorMapOptions& map) {
+    const std::uint32_t size = map.type == TensorType::u8 ? 1 : map.type == TensorType::u64 ? 8 : 2;
+    return map.box[0] * map.box[1] * size;
+}
+// What the one match of an expression has in parentheses.
+std::uint32_t number_in(const std::string& ptx, const std::string& expression) {
+    std::smatch found;
+    const std::regex pattern(expression);
+    EXPECT_TRUE(std::regex_search(ptx, found, pattern)) << expression;
+    const std::string rest = found.suffix();
+    EXPECT_FALSE(std::regex_search(rest, pattern)) << expression;
+    return found.empty() ? 0 : static_cast<std::uint32_t>(std::stoul(found[1].str()));
+}
+std::size_t count_of(const std::string& ptx, const std::string& text) {
+    std::size_t count = 0;
+    for (std::size_t at = ptx.find(text); at != ptx.npos; at = ptx.find(text, at + 1)) ++count;
+    return count;
+}
+// Bytes that barriers wait for are those of the boxes, which are all of a stage; tensor memory is asked for,
+// and given back, as much of it.
+void expect_right_numbers(const std::string& ptx, const std::vector<TensorMapOptions>& maps,
+                          std::uint32_t blocks, std::uint32_t stage_bytes, std::uint32_t columns) {
+    std::uint32_t bytes = 0;
+    for (const auto& map : maps) {
+        const std::size_t wanted = (box_bytes(map) + 127) / 128 * 128;
+        EXPECT_EQ(wanted, box_bytes(map));
+        bytes += box_bytes(map);
+    }
+    EXPECT_EQ(bytes, stage_bytes);
+    EXPECT_EQ(number_in(ptx, "arrive.expect_tx.shared::cta.b64 _, \\[%\\w+\\], (\\d+);"), blocks * bytes);
+    EXPECT_EQ(number_in(ptx, "tcgen05.alloc.\\S+ \\[%\\w+\\], (\\d+);"), columns);
+    EXPECT_EQ(number_in(ptx, "tcgen05.dealloc.\\S+ %\\w+, (\\d+);"), columns);
+    const std::string group = ".cta_group::" + std::to_string(blocks);
+    EXPECT_EQ(count_of(ptx, ".cta_group::"), count_of(ptx, group));
+    EXPECT_EQ(ptx.find(".reqnctapercluster") != ptx.npos, blocks == 2);
+}
+template <Tcgen05Shape S> void check_numbers() {
+    using Gemm = Tcgen05Gemm<S>;
+    const std::string ptx = plain_ptx<S>();
+    expect_right_numbers(ptx, {Gemm::map_a(1, 64, 128), Gemm::map_b(1, 64, 128)}, S.blocks,
+                         S.frame().stage_bytes, Gemm::columns);
+    EXPECT_GE(Gemm::columns, 2 * S.tile_n);
+    EXPECT_THAT(ptx, HasSubstr(", " + std::to_string(bits_of<Gemm::instruction>) + ";"));
+    EXPECT_THAT(ptx, HasSubstr(", " + std::to_string(0x4000'4040'0001'0000) + ";"));
+}
+template <BlockScaledShape S> void check_numbers() {
+    using Gemm = BlockScaledGemm<S>;
+    const std::string ptx = scaled_ptx<S>();
+    expect_right_numbers(ptx,
+                         {Gemm::map_a(1, 256, 256), Gemm::map_b(1, 256, 256), Gemm::map_scales_a(1, 256),
+                          Gemm::map_scales_b(1, 256)},
+                         1, S.frame().stage_bytes, Gemm::columns);
+    EXPECT_THAT(ptx, HasSubstr(", " + std::to_string(0x4008'0001'0000) + ";"));
+    // Each product's scale factors are copied before it: a tile for 4 blocks of 128 rows.
+    EXPECT_EQ(count_of(ptx, "tcgen05.cp."), S.depth() / S.block / 4 * (1 + S.tile_n / 128));
+}
+TEST(GemmTcgen05, BytesAndColumnsAreThoseOfItsTensorMaps) {
+    check_numbers<Tcgen05Shape{}>();
+    check_numbers<pair_bf16>();
+    check_numbers<f16_elements>();
+    check_numbers<pair_e5m2>();
+}
+TEST(GemmBlockScaled, BytesAndColumnsAreThoseOfItsTensorMaps) {
+    check_numbers<mxf8>();
+    check_numbers<mxf8_e5m2>();
+    check_numbers<mxf4>();
+    check_numbers<nvf4>();
+    check_numbers<nvf4_ue8m0>();
+}
+
+TEST(TypedMatrix, DecodesElements) {
+    using gemm::value_of;
+    EXPECT_EQ(value_of(MmaType::f16, 0x3C00), 1);
+    EXPECT_EQ(value_of(MmaType::f16, 0xC100), -2.5);
+    EXPECT_EQ(value_of(MmaType::bf16, 0x3FC0), 1.5);
+    EXPECT_EQ(value_of(MmaType::e4m3, 0x7E), 448);
+    EXPECT_EQ(value_of(MmaType::e4m3, 0x81), -std::ldexp(1, -9));
+    EXPECT_EQ(value_of(MmaType::e5m2, 0x7B), 57344);
+    const double e2m1[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
+    for (std::uint32_t bits = 0; bits < 8; ++bits) EXPECT_EQ(value_of(MmaType::e2m1, bits), e2m1[bits]);
+    EXPECT_EQ(value_of(MmaType::e2m1, 9), -0.5);
+    EXPECT_EQ(value_of(MmaType::ue8m0, 128), 2);
+    EXPECT_EQ(value_of(MmaType::ue4m3, 0x3C), 1.5);
+}
+
+// ---- results, with products in software
+
+Device checked_device() {
+    return *Device::open("emulator",
+                         {.emulator = {.checks = EmulatorChecks::all().with(EmulatorCheck::equal_stores)}});
+}
+Kernel kernel_of(const Device& device, const std::string& ptx, const std::vector<Graft>& grafts = {}) {
+    const auto made = Skeleton::from_ptx(ptx)->graft(grafts, device);
+    if (!made) throw std::runtime_error(describe(made.error(), ptx));
+    return *made;
+}
+template <Tcgen05Shape S> void check_plain(const Size& size, std::uint32_t multiprocessors) {
+    const auto device = checked_device();
+    const auto kernel = kernel_of(device, test::without_tensor_cores(plain_ptx<S>()));
+    const auto wrong = gemm::check_tcgen05<S>(device, kernel, size, multiprocessors);
+    EXPECT_EQ(wrong, std::nullopt) << *wrong << " of " << size.m << " " << size.n << " " << size.depth;
+}
+template <BlockScaledShape S> void check_scaled(const Size& size, std::uint32_t multiprocessors) {
+    const auto device = checked_device();
+    const auto kernel = kernel_of(device, test::without_tensor_cores(scaled_ptx<S>()));
+    const auto wrong = gemm::check_block_scaled<S>(device, kernel, size, multiprocessors);
+    EXPECT_EQ(wrong, std::nullopt) << *wrong << " of " << size.m << " " << size.n << " " << size.depth;
+}
+
+TEST(GemmTcgen05, IsRightInSoftware) {
+    check_plain<Tcgen05Shape{.tile_n = 32, .stages = 2}>({131, 67, 200}, 1);
+}
+
+}  // namespace
+}  // namespace ptxgraft
