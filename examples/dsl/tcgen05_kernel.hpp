@@ -42,7 +42,7 @@ template <Tcgen05Frame F> class Tcgen05Kernel {
     /// The launch for a C of m rows and n columns on a device that has so many multiprocessors.
     static ptxgraft::LaunchConfig launch(std::uint32_t m, std::uint32_t n, std::uint32_t multiprocessors) {
         const std::uint32_t tiles = ((m + tile_m - 1) / tile_m) * ((n + F.tile_n - 1) / F.tile_n);
-        return {.grid = {std::min(tiles, multiprocessors / F.blocks) * F.blocks},
+        return {.grid = {std::min(tiles, std::max(multiprocessors / F.blocks, 1u)) * F.blocks},
                 .block = {threads},
                 .shared_bytes = shared_bytes};
     }

@@ -180,8 +180,73 @@ template <BlockScaledShape S> void check_scaled(const Size& size, std::uint32_t 
     EXPECT_EQ(wrong, std::nullopt) << *wrong << " of " << size.m << " " << size.n << " " << size.depth;
 }
 
+// Tiles of few columns and rows, as products in software take their time. More tiles than blocks; more steps
+// than stages; edges within a tile.
 TEST(GemmTcgen05, IsRightInSoftware) {
-    check_plain<Tcgen05Shape{.tile_n = 32, .stages = 2}>({131, 67, 200}, 1);
+    check_plain<Tcgen05Shape{.tile_n = 32, .stages = 2}>({131, 35, 130}, 1);
+    check_plain<Tcgen05Shape{.type = MmaType::f16, .tile_n = 32, .stages = 3}>({1, 97, 9}, 2);
+    check_plain<Tcgen05Shape{.type = MmaType::e4m3, .tile_n = 64, .stages = 2}>({37, 65, 260}, 1);
+}
+TEST(GemmTcgen05, OfTwoBlocksIsRightInSoftware) {
+    check_plain<Tcgen05Shape{.blocks = 2, .tile_n = 32, .stages = 2}>({133, 67, 130}, 2);
+    check_plain<Tcgen05Shape{.type = MmaType::e5m2, .blocks = 2, .tile_n = 64, .stages = 3}>({259, 50, 130},
+                                                                                             4);
+}
+TEST(GemmBlockScaled, IsRightInSoftware) {
+    check_scaled<mxf8>({37, 130, 160}, 1);
+    check_scaled<mxf4>({34, 40, 288}, 1);
+    check_scaled<nvf4>({34, 40, 272}, 1);
+}
+TEST(GemmBlockScaled, Of256ColumnsIsRightInSoftware) {
+    check_scaled<mxf8_e5m2>({3, 270, 160}, 1);
+    check_scaled<nvf4_ue8m0>({3, 130, 320}, 1);
+}
+
+TEST(GemmTcgen05, HasItsSiteInTheEpilogue) {
+    constexpr Tcgen05Shape shape{.tile_n = 32, .stages = 2};
+    const auto as_emitted = Skeleton::from_ptx(plain_ptx<shape>());
+    const auto stub = dsl::stub(*as_emitted->site("epilogue"), [](StubBuilder<>& b) {
+        const auto acc = b.operand<f32>("acc"), of = b.reg<f32>();
+        b.emit<"cvt.rn.f32.u32">(of, b.operand<u32>("row"));
+        b.emit<"fma.rn.f32">(acc, of, 0.5f, acc);
+        b.emit<"cvt.rn.f32.u32">(of, b.operand<u32>("col"));
+        b.emit<"fma.rn.f32">(acc, of, -0.25f, acc);
+    });
+    ASSERT_TRUE(stub) << describe(stub.error());
+    for (const Route route : {Route::inlined, Route::call}) {
+        const std::vector<Graft> grafts = {{"epilogue", *stub}};
+        const auto grafted = as_emitted->render_by(grafts, {.route = route});
+        ASSERT_TRUE(grafted) << describe(grafted.error());
+        expect_good_code(grafted->ptx);
+    }
+    const auto device = checked_device();
+    const auto kernel =
+        kernel_of(device, test::without_tensor_cores(plain_ptx<shape>()), {{"epilogue", *stub}});
+    const auto wrong = gemm::check_tcgen05<shape>(
+        device, kernel, {35, 33, 70}, 2,
+        [](double acc, std::uint32_t row, std::uint32_t col) { return acc + 0.5 * row - 0.25 * col; });
+    EXPECT_EQ(wrong, std::nullopt) << *wrong;
+}
+
+// Without any one of its waits a kernel reads too early what others write, or writes too early: copies into a
+// stage that is still multiplied, products of what is not there yet, or into columns that are still stored,
+// and stores of a product that is not finished.
+TEST(GemmTcgen05, NeedsItsWaits) {
+    constexpr Tcgen05Shape shape{.tile_n = 32, .stages = 2};
+    const auto device = checked_device();
+    const std::string ptx = test::without_tensor_cores(plain_ptx<shape>()), wait = "\tmbarrier.try_wait";
+    const auto wrong_without = [&](int number) {
+        std::size_t at = ptx.find(wait);
+        for (int i = 0; i < number; ++i) at = ptx.find(wait, at + 1);
+        std::string less = ptx;
+        less.erase(at, less.find("bra", at) - at);  // and the branch back
+        less.erase(at, less.find('\n', at) + 1 - at);
+        return gemm::check_tcgen05<shape>(device, kernel_of(device, less), {3, 97, 200}, 1).value_or("");
+    };
+    EXPECT_THAT(wrong_without(0), HasSubstr("race"));
+    EXPECT_THAT(wrong_without(3), HasSubstr("race"));
+    EXPECT_THAT(wrong_without(4), HasSubstr("memory that nothing wrote"));
+    EXPECT_THAT(wrong_without(5), HasSubstr("race"));
 }
 
 }  // namespace

@@ -79,7 +79,7 @@ inline std::string without_tensor_core(const std::string& line) {
     if (line.starts_with("\ttcgen05.fence") || line.starts_with("\ttcgen05.wait") ||
         line.starts_with("\ttcgen05.dealloc") || line.starts_with("\ttcgen05.relinquish"))
         return "";
-    if (line.find("tcgen05") != line.npos) throw std::runtime_error("not in software: " + line);
+    if (line.find("\ttcgen05") != line.npos) throw std::runtime_error("not in software: " + line);
     return std::regex_replace(line, group, "$1");
 }
 

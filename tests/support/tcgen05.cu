@@ -83,14 +83,18 @@ extern "C" __device__ __noinline__ void tcgen05_mma(u32 d, u64 a, u64 b, u32 ins
         }
     for (u32 row = 0; row < m; ++row) {
         float of_a[64];
+        bool has_any = false;
         for (u32 i = 0; i < depth; ++i) {
             of_a[i] = element(kind, type_a, a, row % 128, i, group, row / 128);
             if (is_scaled) of_a[i] *= scale(scale_a, row, id_a, i / size, is_ue8m0);
+            has_any |= of_a[i] != 0;
         }
+        // Rows beyond an edge are zeros, and take no time.
+        if (!has_any && accumulate) continue;
         for (u32 col = 0; col < n; ++col) {
             u32* const cell = &tensor_memory[first + row / 128][(d >> 16) + row % 128][(d & 0xFFFF) + col];
             float sum = accumulate ? __uint_as_float(*cell) : 0;
-            for (u32 i = 0; i < depth; ++i) sum += of_a[i] * of_b[col][i];
+            for (u32 i = 0; has_any && i < depth; ++i) sum += of_a[i] * of_b[col][i];
             *cell = __float_as_uint(sum);
         }
     }
