@@ -86,6 +86,7 @@ template <Tcgen05Shape S> class Tcgen05Gemm : public Tcgen05Kernel<S.frame()> {
     static constexpr std::uint32_t a_bytes = 128 * 128, b_rows = S.tile_n / S.blocks;
     static_assert(128 / 32 * instruction.depth() == S.frame().tile_depth &&
                   instruction.columns() == S.tile_n);
+    static_assert(takes_a(instruction, rows) && takes_b(instruction, rows));
 
     /// Tensor maps of A and of B, but for the address; the bytes from row to row are a multiple of 16.
     static ptxgraft::TensorMapOptions map_a(std::uint32_t rows, std::uint32_t depth,

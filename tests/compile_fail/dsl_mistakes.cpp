@@ -270,6 +270,17 @@ void emit_all_on_sm_90a(Module& module) {
     // error: operand 2: a label where
     WRONG(k.emit<"mov.u64">(ud, there);)
     RIGHT(k.emit<"mov.u64">(ud, global);)
+
+    // ---- descriptors of tcgen05
+    // error: .kind::f16: m is 96; right: 64, 128
+    WRONG(k.emit<"mov.u32">(u, bits_of<InstructionDescriptor{.m = 96}>);)
+    RIGHT(k.emit<"mov.u32">(u, bits_of<InstructionDescriptor{.m = 64}>);)
+    // error: .kind::tf32: a is f16; right: tf32
+    WRONG(k.emit<"mov.u32">(u, bits_of<InstructionDescriptor{.kind = MmaKind::tf32}>);)
+    RIGHT(k.emit<"mov.u32">(u, bits_of<InstructionDescriptor{.kind = MmaKind::f16}>);)
+    // error: leading_bytes and stride_bytes are multiples of 16
+    WRONG(k.emit<"mov.u64">(ud, bits_of<SharedDescriptor{{.leading_bytes = 8}}>);)
+    RIGHT(k.emit<"mov.u64">(ud, bits_of<SharedDescriptor{{.leading_bytes = 16}}>);)
     k.emit<"ret">();
 }
 

@@ -228,6 +228,7 @@ const std::vector<Wrong> wrongs = {
     {MmaKind::mxf4nvf4, [](auto& d) { d.block = 8; }, "block is 8; right: 16, 32"},
     {MmaKind::mxf8f6f4, [](auto& d) { d.scale = ue4m3; }, "scale is ue4m3; right: ue8m0"},
     {MmaKind::mxf4nvf4, [](auto& d) { d.scale = ue4m3; }, "scale is ue4m3; right: ue8m0"},
+    {MmaKind::f16, [](auto& d) { d.scale_b_id = 1; }, "scale_a_id and scale_b_id are 0"},
     {MmaKind::mxf8f6f4, [](auto& d) { d.scale_a_id = 4; }, "scale_a_id and scale_b_id are 0 to 3"},
     {MmaKind::mxf4, [](auto& d) { d.scale_b_id = 1; }, "scale_a_id and scale_b_id are 0 or 2"},
     {MmaKind::mxf4nvf4, [](auto& d) { d.block = 16, d.scale_a_id = 2; }, "scale_a_id and scale_b_id are 0"},
@@ -321,6 +322,18 @@ TEST(Tcgen05, WrongSharedDescriptorsAreRefused) {
          "is_leading_address is of bytes128");
     says({}, 8, "an address of shared memory");
     says({}, 1 << 18, "an address of shared memory");
+}
+TEST(Tcgen05, TransposedMatricesWantTheSwizzleOfTheirElements) {
+    const SharedDescriptor plain{{.swizzle = TensorSwizzle::bytes128}},
+        atoms{{.swizzle = TensorSwizzle::bytes128_atom32}};
+    InstructionDescriptor half, wide = of_kind(MmaKind::tf32);
+    EXPECT_TRUE(takes_a(half, plain) && takes_a(half, atoms) && takes_b(wide, plain) && takes_b(wide, atoms));
+    half.transpose_a = wide.transpose_a = true;
+    EXPECT_TRUE(takes_a(half, plain) && !takes_a(half, atoms) && takes_b(half, atoms));
+    EXPECT_TRUE(!takes_a(wide, plain) && takes_a(wide, atoms) && takes_b(wide, plain));
+    half.transpose_b = wide.transpose_b = true;
+    EXPECT_TRUE(takes_b(half, plain) && !takes_b(half, atoms));
+    EXPECT_TRUE(!takes_b(wide, plain) && takes_b(wide, atoms));
 }
 TEST(Tcgen05, ProductsAlongKAdvanceADescriptor) {
     const SharedDescriptor swizzled{descriptor_of(tile_of(128))}, plain{{.leading_bytes = 2048}};

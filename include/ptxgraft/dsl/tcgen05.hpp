@@ -123,8 +123,8 @@ struct Values {
 
 }  // namespace tcgen05
 
-/// The instruction descriptor of tcgen05.mma (PTX ISA 9.7.16.4.2), the shape among the fields: what the
-/// instruction computes but for where its matrices are. Fields that a kind does not have keep their value.
+/// The instruction descriptor of tcgen05.mma (PTX ISA 9.7.16.4.2), and what the instruction's name says: all
+/// that it computes but for where its matrices are. The last four fields are of kinds with block scaling.
 struct InstructionDescriptor {
     MmaKind kind = MmaKind::f16;
     std::uint32_t cta_group = 1;                    ///< 1, or 2 with a pair of blocks
@@ -170,7 +170,10 @@ struct InstructionDescriptor {
         find_wrong_type(wrong);
         if (wrong.empty()) find_wrong_shape(wrong);
         if (wrong.empty()) find_wrong_option(wrong);
-        if (wrong.empty() && is_scaled()) find_wrong_scale(wrong);
+        if (is_scaled())
+            find_wrong_scale(wrong);
+        else
+            check(wrong, scale_a_id == 0 && scale_b_id == 0, "scale_a_id and scale_b_id are 0");
         return wrong;
     }
     /// The 32 bits; Errc::argument_invalid with the words of problem().
@@ -343,6 +346,18 @@ struct SharedDescriptor {
         }
     }
 };
+
+/// Whether a product takes A, or B, from a matrix that lies so (table 54): what is transposed, of elements of
+/// 32 bits, with TensorSwizzle::bytes128_atom32 alone, of others without it.
+[[nodiscard]] constexpr bool takes_a(const InstructionDescriptor& product, const SharedDescriptor& matrix) {
+    const bool has_atoms_of_32 = matrix.layout.swizzle == TensorSwizzle::bytes128_atom32;
+    return !product.transpose_a || has_atoms_of_32 == (product.kind == MmaKind::tf32);
+}
+[[nodiscard]] constexpr bool takes_b(const InstructionDescriptor& product, const SharedDescriptor& matrix) {
+    InstructionDescriptor other = product;
+    other.transpose_a = product.transpose_b;
+    return takes_a(other, matrix);
+}
 
 /// Columns of B that tcgen05.mma.ws takes for zeros (PTX ISA 9.7.16.4.3). The numbers are those of the
 /// fields, spans one less than the columns that they count. (The manual calls `skip_span` the columns of B
