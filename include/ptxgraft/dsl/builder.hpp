@@ -117,23 +117,23 @@ template <class F, Literal Name, Target On> consteval auto message_of() {
     return out;
 }
 
-// Does not compile, and shows the message.
+// Does not compile, and shows the message; compilers show it once for each `Of` that it is of.
 #if defined(__cpp_static_assert) && __cpp_static_assert >= 202306L
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpragmas"
 #pragma GCC diagnostic ignored "-Wc++26-extensions"
-template <auto Message> consteval void refuse() { static_assert(Message.size() == 0, Message); }
+template <auto Message, class Of> consteval void refuse() { static_assert(Message.size() == 0, Message); }
 #pragma GCC diagnostic pop
 #elif defined(__clang__)
 // This clang shows no texts in template arguments, but letters.
 template <char... Letters> struct wrong { static constexpr bool is_right = false; };
-template <auto Message> consteval void refuse() {
+template <auto Message, class Of> consteval void refuse() {
     []<std::size_t... I>(std::index_sequence<I...>) { static_assert(wrong<Message.text[I]...>::is_right); }
     (std::make_index_sequence<Message.size()>());
 }
 #else
 template <auto Message> struct wrong { static constexpr bool is_right = false; };
-template <auto Message> consteval void refuse() { static_assert(wrong<Message>::is_right); }
+template <auto Message, class Of> consteval void refuse() { static_assert(wrong<Message>::is_right); }
 #endif
 
 }  // namespace emitting
@@ -221,7 +221,7 @@ class PTXGRAFT_API Emitter {
         using F = emitting::Form<emitting::without_line(Name), On, Operands...>;
         if constexpr (!F::is_right) {
             constexpr auto message = emitting::message_of<F, emitting::without_line(Name), On>();
-            emitting::refuse<message>();
+            emitting::refuse<message, F>();
         } else {
             if constexpr (On.architecture.sm == 0 && !F::is_everywhere) require(Name.view(), F::match);
             if (F::wants_check || !F::takes(operands...)) {

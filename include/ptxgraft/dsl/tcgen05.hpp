@@ -405,7 +405,7 @@ template <auto Descriptor> consteval auto checked_bits() {
             for (std::size_t i = 0; i < out.size(); ++i) out.text[i] = again.view()[i];
             return out;
         }();
-        refuse<message>();
+        refuse<message, decltype(Descriptor)>();
     }
     return Descriptor.encode();
 }
