@@ -152,7 +152,7 @@ template <BlockScaledShape S> class BlockScaledGemm : public Tcgen05Kernel<S.fra
 
     void copy() {
         const auto barrier = this->expect_copies();
-        const auto to = value(k, here.stage) * S.frame().stage_bytes + this->begin;
+        const auto to = value(k, here.stage) * Base::stage_pitch + this->begin;
         const auto byte = value(k, step) / (S.depth() / 128);
         const auto scale = value(k, step) / S.depth() * (S.tiles_along() * ScaleTile::bytes / 8);
         const auto tile_a = value(k, this->row) / ScaleTile::rows,
@@ -181,7 +181,7 @@ template <BlockScaledShape S> class BlockScaledGemm : public Tcgen05Kernel<S.fra
     // the order of the steps, then those of B for all columns of C at a time.
     void copy_scales() {
         const auto from = k.template reg<u64>();
-        k.template emit<"mad.wide.u32">(from, here.stage, MatrixDescriptor::advance(S.frame().stage_bytes),
+        k.template emit<"mad.wide.u32">(from, here.stage, MatrixDescriptor::advance(Base::stage_pitch),
                                         scales_first);
         scales = value(k, here.stage) * (ScaleTile::columns * (S.tiles_a() + S.tiles_b())) + this->tensor;
         k.template emit<"add.u32">(scales, scales, S.frame().accumulators * S.tile_n);
@@ -198,7 +198,7 @@ template <BlockScaledShape S> class BlockScaledGemm : public Tcgen05Kernel<S.fra
     }
     void multiply() {
         const auto a = k.template reg<u64>(), b = k.template reg<u64>();
-        constexpr auto stage = MatrixDescriptor::advance(S.frame().stage_bytes);
+        constexpr auto stage = MatrixDescriptor::advance(Base::stage_pitch);
         k.template emit<"mad.wide.u32">(a, here.stage, stage, a_first);
         k.template emit<"mad.wide.u32">(b, here.stage, stage, b_first);
         const auto d = k.template reg<b32>(), of_a = k.template reg<b32>(), of_b = k.template reg<b32>();

@@ -118,7 +118,7 @@ template <Tcgen05Shape S> class Tcgen05Gemm : public Tcgen05Kernel<S.frame()> {
 
     void copy() {
         const auto barrier = this->expect_copies();
-        const auto to = value(k, here.stage) * S.frame().stage_bytes + this->begin;
+        const auto to = value(k, here.stage) * Base::stage_pitch + this->begin;
         // B's rows, of which each block of a pair has half
         const auto b_row = value(k, this->rank) * (S.blocks == 1 ? 0 : b_rows) + this->col;
         Base::copy(to, 0, map_of_a, step, this->row, barrier);
@@ -132,7 +132,7 @@ template <Tcgen05Shape S> class Tcgen05Gemm : public Tcgen05Kernel<S.frame()> {
     }
     void multiply() {
         const auto a = k.template reg<u64>(), b = k.template reg<u64>();
-        constexpr auto stage = MatrixDescriptor::advance(S.frame().stage_bytes);
+        constexpr auto stage = MatrixDescriptor::advance(Base::stage_pitch);
         k.template emit<"mad.wide.u32">(a, here.stage, stage, a_first);
         k.template emit<"mad.wide.u32">(b, here.stage, stage, b_first);
         const auto d = k.template reg<b32>();

@@ -22,7 +22,7 @@ struct Tcgen05Frame {
     std::uint32_t tile_n = 256;       ///< columns of a tile; it has 128 rows a block
     std::uint32_t tile_depth = 64;    ///< elements of a step along the depth
     std::uint32_t stages = 4;         ///< steps whose A and B are in shared memory
-    std::uint32_t stage_bytes = 0;    ///< of one, in each block
+    std::uint32_t stage_bytes = 0;    ///< that are copied into one, in each block
     std::uint32_t accumulators = 2;   ///< tiles of C in tensor memory
     std::uint32_t other_columns = 0;  ///< of tensor memory, behind the accumulators
 };
@@ -35,7 +35,9 @@ template <Tcgen05Frame F> class Tcgen05Kernel {
   public:
     /// What tcgen05.alloc is asked for, in columns.
     static constexpr std::uint32_t columns = allocated_columns(F.accumulators * F.tile_n + F.other_columns);
-    static constexpr std::uint32_t shared_bytes = F.stages * F.stage_bytes;
+    /// From stage to stage: a swizzle's pattern begins with each.
+    static constexpr std::uint32_t stage_pitch = (F.stage_bytes + 1023) / 1024 * 1024;
+    static constexpr std::uint32_t shared_bytes = F.stages * stage_pitch;
     static_assert((F.blocks == 1 || F.blocks == 2) && F.stages >= 2 && F.tile_n % 32 == 0 && F.tile_n <= 256);
     static_assert(columns <= tensor_columns && shared_bytes <= 227 * 1024 - 1024);
 

@@ -113,6 +113,7 @@ template <Tcgen05Shape S> void check_numbers() {
     expect_right_numbers(ptx, {Gemm::map_a(1, 64, 128), Gemm::map_b(1, 64, 128)}, S.blocks,
                          S.frame().stage_bytes, Gemm::columns);
     EXPECT_GE(Gemm::columns, 2 * S.tile_n);
+    EXPECT_EQ(Gemm::shared_bytes, S.stages * S.frame().stage_bytes);  // of multiples of a pattern's 1024
     EXPECT_THAT(ptx, HasSubstr(", " + std::to_string(bits_of<Gemm::instruction>) + ";"));
     EXPECT_THAT(ptx, HasSubstr(", " + std::to_string(0x4000'4040'0001'0000) + ";"));
 }

@@ -30,6 +30,8 @@ __device__ u32 byte_of(u64 descriptor, u32 row, u32 byte, u32 group, u32 rank) {
     const u32 begin = (descriptor & 0x3FFF) << 4, stride = (descriptor >> 32 & 0x3FFF) << 4;
     const u32 mode = descriptor >> 61, version = descriptor >> 46 & 7;
     if (version != 1 || (mode != 2 && mode != 0)) __trap();
+    // A base offset of 0: the pattern of 8 rows begins at a multiple of 1024.
+    if (mode == 2 && begin % 1024 >= 128) __trap();
     u32 address = begin + row / 8 * stride + row % 8 * (mode == 2 ? 128 : 16) + byte;
     if (mode == 2) address ^= (address >> 7 & 7) << 4;
     return load(address, group, rank);
