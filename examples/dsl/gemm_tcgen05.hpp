@@ -1,8 +1,8 @@
 #pragma once
 /// @file gemm_tcgen05.hpp
-/// A GEMM for the tensor cores of sm_100a: C = A B^T, where A has m rows and B has n, both of `depth` elements
-/// of .f16, .bf16, .e4m3 or .e5m2, row-major; C is .f32. Any m, n and depth but 0: tensor copies give zeros for
-/// what is beyond an edge of A and B, and what is beyond one of C is not stored.
+/// A GEMM for the tensor cores of sm_100a: C = A B^T, where A has m rows and B has n, both of `depth`
+/// elements of .f16, .bf16, .e4m3 or .e5m2, row-major; C is .f32. Any m, n and depth but 0: tensor copies
+/// give zeros for what is beyond an edge of A and B, and what is beyond one of C is not stored.
 ///
 /// Arguments: tensor maps of A and B (Tcgen05Gemm::map_a, map_b); u64 c; u32 m, n, depth; u32 ldc (elements
 /// from row to row, an even number). One site, `epilogue`: mod f32 acc, in u32 row, in u32 col.

@@ -5,8 +5,8 @@
 ///
 /// Four warps take finished tiles of C to memory, one copies A and B, one multiplies: while the four are at a
 /// tile the next is being multiplied, into other columns of tensor memory. Blocks stay, and take tile after
-/// tile. With two blocks on a tile (cta_group 2) each copies half of A and half of B, the first one multiplies
-/// for both, and each has half of the rows of C in its tensor memory.
+/// tile. With two blocks on a tile (cta_group 2) each copies half of A and half of B, the first one
+/// multiplies for both, and each has half of the rows of C in its tensor memory.
 
 #include <array>
 

@@ -232,22 +232,45 @@ TEST(GemmTcgen05, HasItsSiteInTheEpilogue) {
 // Without any one of its waits a kernel reads too early what others write, or writes too early: copies into a
 // stage that is still multiplied, products of what is not there yet, or into columns that are still stored,
 // and stores of a product that is not finished.
-TEST(GemmTcgen05, NeedsItsWaits) {
-    constexpr Tcgen05Shape shape{.tile_n = 32, .stages = 2};
+template <Tcgen05Shape S> void check_that_waits_are_needed() {
     const auto device = checked_device();
-    const std::string ptx = test::without_tensor_cores(plain_ptx<shape>()), wait = "\tmbarrier.try_wait";
-    const auto wrong_without = [&](int number) {
+    const std::string ptx = test::without_tensor_cores(plain_ptx<S>()), wait = "\tmbarrier.try_wait";
+    const auto wrong_without = [&](std::uint32_t number) {
         std::size_t at = ptx.find(wait);
-        for (int i = 0; i < number; ++i) at = ptx.find(wait, at + 1);
+        for (std::uint32_t i = 0; i < number; ++i) at = ptx.find(wait, at + 1);
         std::string less = ptx;
         less.erase(at, less.find("bra", at) - at);  // and the branch back
         less.erase(at, less.find('\n', at) + 1 - at);
-        return gemm::check_tcgen05<shape>(device, kernel_of(device, less), {3, 97, 200}, 1).value_or("");
+        return gemm::check_tcgen05<S>(device, kernel_of(device, less), {3, 97, 200}, S.blocks).value_or("");
     };
+    // Behind the first wait are those until all stages are empty, which only keep a block from ending.
+    const std::uint32_t taken = 1 + S.stages, full = taken + 1, made = full + 1;
     EXPECT_THAT(wrong_without(0), HasSubstr("race"));
-    EXPECT_THAT(wrong_without(3), HasSubstr("race"));
-    EXPECT_THAT(wrong_without(4), HasSubstr("memory that nothing wrote"));
-    EXPECT_THAT(wrong_without(5), HasSubstr("race"));
+    EXPECT_THAT(wrong_without(taken), HasSubstr("race"));
+    EXPECT_THAT(wrong_without(full), HasSubstr("memory that nothing wrote"));
+    EXPECT_THAT(wrong_without(made), HasSubstr("race"));
+}
+TEST(GemmTcgen05, NeedsItsWaits) {
+    check_that_waits_are_needed<Tcgen05Shape{.tile_n = 32, .stages = 2}>();
+    check_that_waits_are_needed<Tcgen05Shape{.blocks = 2, .tile_n = 32, .stages = 2}>();
+}
+
+// What the emulator does not see (9.7.16.6.4): a fence behind each wait for other threads' tcgen05 operations,
+// one before the arrival that lets others go on, and a wait behind the load whose registers are read.
+TEST(GemmTcgen05, HasItsFences) {
+    for (const std::string& ptx : {plain_ptx<Tcgen05Shape{}>(), plain_ptx<pair_bf16>(), scaled_ptx<nvf4>()}) {
+        const auto times = [&](const char* expression) {
+            const std::regex pattern(expression);
+            return std::distance(std::sregex_iterator(ptx.begin(), ptx.end(), pattern),
+                                 std::sregex_iterator());
+        };
+        EXPECT_EQ(
+            times(R"(try_wait\S+ %\w+, \S+ %\w+;\n\t@!%\w+ bra L\d+;\n\ttcgen05.fence::after_thread_sync;)"),
+            3);
+        EXPECT_EQ(times(R"(tcgen05.ld\.)"), 1);
+        EXPECT_EQ(times(R"(tcgen05.ld\..*;\n\ttcgen05.wait::ld)"), 1);
+        EXPECT_EQ(times(R"(tcgen05.fence::before_thread_sync;\n\tbar.warp.sync -1;\n)"), 1);
+    }
 }
 
 }  // namespace

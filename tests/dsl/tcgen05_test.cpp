@@ -94,8 +94,8 @@ TEST(Tcgen05, FieldsAreWhereTheTablesHaveThem) {
 }
 
 // Numbers in kernels of others: those of several GEMMs for .f16 and .bf16 on sm_100a; pyptx's descriptor of
-// K-major tiles; of TIRx's MXFP8 projection after cuDNN Frontend those of matrices, of scale factors and of the
-// product of 192 columns; and its N-major tiles of .bf16.
+// K-major tiles; of TIRx's MXFP8 projection after cuDNN Frontend those of matrices, of scale factors and of
+// the product of 192 columns; and its N-major tiles of .bf16.
 static_assert(bits_of<InstructionDescriptor{.n = 256}> == 0x0840'0010);
 static_assert(bits_of<InstructionDescriptor{.n = 256, .a = bf16, .b = bf16}> == 138413200);
 static_assert(bits_of<InstructionDescriptor{.a = bf16, .b = bf16}> == 0x0820'0490);

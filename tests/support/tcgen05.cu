@@ -1,6 +1,6 @@
-// What instructions of tcgen05 compute (PTX ISA 9.7.16), by one thread at a time, for machines that have none:
-// tensor memory is in global memory, and all is done when a call returns. Of the instructions there is what
-// the GEMMs of examples/dsl use: K-major matrices in tiles of 128 bytes a row with that swizzle.
+// What instructions of tcgen05 compute (PTX ISA 9.7.16), by one thread at a time, for machines that have
+// none: tensor memory is in global memory, and all is done when a call returns. Of the instructions there is
+// what the GEMMs of examples/dsl use: K-major matrices in tiles of 128 bytes a row with that swizzle.
 
 using u32 = unsigned;
 using u64 = unsigned long long;
@@ -69,8 +69,8 @@ __device__ float scale(u32 address, u32 row, u32 id, u32 index, u32 is_ue8m0) {
 
 extern "C" __device__ float elements_of_b[16][256][64];
 
-extern "C" __device__ __noinline__ void tcgen05_mma(u32 d, u64 a, u64 b, u32 instruction, u32 accumulate, u32 kind,
-                                                    u32 group, u32 size, u32 scale_a, u32 scale_b) {
+extern "C" __device__ __noinline__ void tcgen05_mma(u32 d, u64 a, u64 b, u32 instruction, u32 accumulate,
+                                                    u32 kind, u32 group, u32 size, u32 scale_a, u32 scale_b) {
     const bool is_scaled = kind >= mxf8f6f4;
     const u32 n = (instruction >> 17 & 63) * 8, m = (instruction >> 24 & 31) * 16, depth = depth_of(kind);
     const u32 type_a = instruction >> 7 & 7, type_b = instruction >> 10 & 7, first = rank_of(group);
@@ -107,7 +107,8 @@ extern "C" __device__ __noinline__ void tcgen05_cp(u32 address, u64 descriptor) 
     for (u32 row = 0; row < 32; ++row)
         for (u32 column = 0; column < 4; ++column) {
             u32 cell = 0;
-            for (u32 byte = 0; byte < 4; ++byte) cell |= byte_of(descriptor, row, 4 * column + byte, 1, 0) << 8 * byte;
+            for (u32 byte = 0; byte < 4; ++byte)
+                cell |= byte_of(descriptor, row, 4 * column + byte, 1, 0) << 8 * byte;
             for (u32 quarter = 0; quarter < 4; ++quarter)
                 tensor_memory[block()][32 * quarter + row][(address & 0xFFFF) + column] = cell;
         }
