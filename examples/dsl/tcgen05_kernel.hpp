@@ -168,7 +168,7 @@ template <Tcgen05Frame F> class Tcgen05Kernel {
     Reg<u32> expect_copies() {
         if constexpr (F.blocks == 1) return full.expect_tx(here, F.stage_bytes);
         k.if_(value(k, rank) == 0, [&] { full.expect_tx(here, 2 * F.stage_bytes); });
-        return of_first_block(full.address(here));
+        return address_in(k, full.address(here), 0);
     }
     void copy(Reg<u32> to, std::uint32_t offset, Reg<u64> from, Reg<u32> x, Reg<u32> y, Reg<u32> barrier) {
         k.emit<grouped<"cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes",
@@ -236,44 +236,30 @@ template <Tcgen05Frame F> class Tcgen05Kernel {
   private:
     template <class Body> void one_thread_of(Pred is_warp, Body&& body) {
         k.if_(is_warp, [&] {
-            const auto is_elected = k.reg<pred>();
-            k.emit<"elect.sync">(pair(sink, is_elected), -1);
-            k.if_(is_elected, body);
+            k.if_(elect(k), body);
             k.emit<"bar.warp.sync">(-1);
         });
     }
     void wait_for_all() {
-        if constexpr (F.blocks == 1) {
+        if constexpr (F.blocks == 1)
             k.emit<"bar.sync">(0);
-        } else {
-            k.emit<"barrier.cluster.arrive.release.aligned">();
-            k.emit<"barrier.cluster.wait.acquire.aligned">();
-        }
+        else
+            cluster_sync(k);
     }
     // What tcgen05 instructions of other threads have done is done for those that follow.
     void see_others() { k.emit<"tcgen05.fence::after_thread_sync">(); }
 
     void wait(const Barriers<sm_100a>& barriers, const Cursor& at_stage) {
-        if constexpr (F.blocks == 1) return barriers.wait(at_stage);
-        // The same, of arrivals from the other block as well.
-        const auto barrier = barriers.address(at_stage);
-        const auto is_complete = k.reg<pred>();
-        k.loop_while([&] {
-            k.emit<"mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64">(is_complete, at(barrier),
-                                                                               at_stage.phase);
-            return !is_complete;
-        });
-    }
-    Reg<u32> of_first_block(Reg<u32> address) {
-        const auto made_of = k.reg<u32>();
-        k.emit<"mapa.shared::cluster.u32">(made_of, address, 0);
-        return made_of;
+        if constexpr (F.blocks == 1)
+            barriers.wait(at_stage);
+        else
+            barriers.wait_in_cluster(at_stage);
     }
     void signal_first_block(Reg<u32> barrier) {
         if constexpr (F.blocks == 1)
             k.emit<"mbarrier.arrive.shared::cta.b64">(sink, at(barrier));
         else
-            k.emit<"mbarrier.arrive.release.cluster.shared::cluster.b64">(sink, at(of_first_block(barrier)));
+            arrive_in(k, barrier, 0);
     }
     // When all that this thread has started is done, of each block.
     void commit(Reg<u32> barrier) {

@@ -22,7 +22,6 @@
 /// operand.hpp: what operands there are; builder.hpp: emit, guards, branches and loops; module.hpp: entries,
 /// functions, variables, sites; stub.hpp: stubs for sites; value.hpp: arithmetic with operators; reduce.hpp:
 /// sums and maxima of warps and blocks; matrix.hpp, tcgen05.hpp, pipeline.hpp: layouts of the tensor cores,
-/// sums and maxima of warps and blocks; matrix.hpp, tcgen05.hpp, pipeline.hpp: layouts of the tensor cores,
 /// rings of mbarriers; async_copy.hpp: cp.async and bulk copies; cluster.hpp: clusters, named barriers, one
 /// thread of a warp; schedule.hpp: which block computes which tiles; any_operand.hpp: instructions made of
 /// data. An instruction costs a compiler some 8 ms, once however often it is emitted, and the table 0.4 s a

@@ -245,10 +245,11 @@ template <Tcgen05Shape S> void check_that_waits_are_needed() {
     };
     // Behind the first wait are those until all stages are empty, which only keep a block from ending.
     const std::uint32_t taken = 1 + S.stages, full = taken + 1, made = full + 1;
-    EXPECT_THAT(wrong_without(0), HasSubstr("race"));
-    EXPECT_THAT(wrong_without(taken), HasSubstr("race"));
-    EXPECT_THAT(wrong_without(full), HasSubstr("memory that nothing wrote"));
-    EXPECT_THAT(wrong_without(made), HasSubstr("race"));
+    // Of two blocks the one that runs ahead may fill a stage, or a barrier, before anything is read.
+    const auto is_found = testing::AnyOf(HasSubstr("race"), HasSubstr("memory that nothing wrote"),
+                                         HasSubstr("invalid barrier"), HasSubstr("deadlock"));
+    for (const std::uint32_t number : {0u, taken, full, made})
+        EXPECT_THAT(wrong_without(number), is_found) << number;
 }
 TEST(GemmTcgen05, NeedsItsWaits) {
     check_that_waits_are_needed<Tcgen05Shape{.tile_n = 32, .stages = 2}>();

@@ -226,6 +226,7 @@ const std::vector<Wrong> wrongs = {
     {MmaKind::f16, [](auto& d) { d.is_weight_stationary = true, d.max_shift = 4; }, "max_shift is 0"},
     {MmaKind::mxf8f6f4, [](auto& d) { d.block = 16; }, "block is 16; right: 32"},
     {MmaKind::mxf4nvf4, [](auto& d) { d.block = 8; }, "block is 8; right: 16, 32"},
+    {MmaKind::mxf4, [](auto& d) { d.block = 0; }, "block is 0; right: 32"},
     {MmaKind::mxf8f6f4, [](auto& d) { d.scale = ue4m3; }, "scale is ue4m3; right: ue8m0"},
     {MmaKind::mxf4nvf4, [](auto& d) { d.scale = ue4m3; }, "scale is ue4m3; right: ue8m0"},
     {MmaKind::f16, [](auto& d) { d.scale_b_id = 1; }, "scale_a_id and scale_b_id are 0"},

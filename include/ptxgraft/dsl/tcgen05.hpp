@@ -276,6 +276,7 @@ struct InstructionDescriptor {
         const bool has_blocks_of_16 = kind == MmaKind::mxf4nvf4;
         check_number(wrong, "block", block,
                      has_blocks_of_16 ? tcgen05::Values{{16, 32}} : tcgen05::Values{{32}});
+        if (!wrong.empty()) return;
         check_type(
             wrong, "scale", scale,
             block == 16 ? tcgen05::Types{MmaType::ue8m0, MmaType::ue4m3} : tcgen05::Types{MmaType::ue8m0});
