@@ -33,8 +33,7 @@ std::string wanted(const OperandRule& rule, const Match& match) {
     if (rule.kind == RuleKind::vector && match.count(rule.count) != 1)
         return "a vector {…} of " + std::to_string(match.count(rule.count)) + " registers of " +
                type_text(match.type(rule.type));
-    if (rule.kind != RuleKind::value && rule.kind != RuleKind::vector)
-        return std::string(rule_text(rule));
+    if (rule.kind != RuleKind::value && rule.kind != RuleKind::vector) return std::string(rule_text(rule));
     if (rule.constant_only) return rule.takes_sink ? "'_'" : "an integer constant";
     const RegisterType type = match.type(rule.type);
     std::string text = "a register of " + type_text(type) + (rule.is_wide ? " or wider" : "");

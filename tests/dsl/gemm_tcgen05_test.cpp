@@ -256,8 +256,9 @@ TEST(GemmTcgen05, NeedsItsWaits) {
     check_that_waits_are_needed<Tcgen05Shape{.blocks = 2, .tile_n = 32, .stages = 2}>();
 }
 
-// What the emulator does not see (9.7.16.6.4): a fence behind each wait for other threads' tcgen05 operations,
-// one before the arrival that lets others go on, and a wait behind the load whose registers are read.
+// What the emulator does not see (9.7.16.6.4): a fence behind each wait for other threads' tcgen05
+// operations, one before the arrival that lets others go on, and a wait behind the load whose registers are
+// read.
 TEST(GemmTcgen05, HasItsFences) {
     for (const std::string& ptx : {plain_ptx<Tcgen05Shape{}>(), plain_ptx<pair_bf16>(), scaled_ptx<nvf4>()}) {
         const auto times = [&](const char* expression) {
