@@ -13,7 +13,6 @@
 #include <iostream>
 #include <map>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <thread>
@@ -21,6 +20,7 @@
 #include <vector>
 
 #include "interrupt.hpp"
+#include "print_json.hpp"
 #include "ptxgraft/expression.hpp"
 #include "text_file.hpp"
 #include "verb.hpp"
@@ -28,10 +28,7 @@
 namespace ptxgraft::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
-
-std::string line_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 // Why a candidate has no machine code, and where that stands: in the text of the error, or in `text`, which
 // is what `what` says, and whose first line has that number.
@@ -42,24 +39,17 @@ struct Problem {
 };
 
 Json json_of(std::size_t index, const Problem& problem) {
-    Json json{{"index", index}, {"error", message(problem.error)}, {"code", name(problem.error.code)}};
+    Json json{{"index", index}};
+    json.update(error_json(problem.error, problem.text, problem.what));
     if (!problem.site.empty()) json["site"] = problem.site;
-    const std::string_view text = problem.error.source ? problem.error.source->text : problem.text;
-    if (problem.error.span.known() && !text.empty()) {
-        const Position at = position(text, problem.error.span.begin);
-        json["in"] = problem.error.source ? problem.error.source->name : problem.what;
-        json["line"] = at.line + (problem.error.source ? 0 : problem.first_line - 1);
-        json["column"] = at.column;
-    }
+    if (!problem.error.source && json.contains("line"))
+        json["line"] = json["line"].get<std::size_t>() + problem.first_line - 1;
     return json;
 }
 
 Json json_of(const MachineCode& code) {
     const Cubin& cubin = *code.cubin;
     Json json = Json::object();
-    Json routes = Json::array();
-    for (const RouteChoice& choice : code.routes)
-        routes.push_back({{"site", choice.site}, {"route", name(choice.route)}, {"reason", choice.reason}});
     if (code.routes.size() == 1) {
         json["route"] = name(code.routes[0].route);
         json["reason"] = code.routes[0].reason;
@@ -100,7 +90,7 @@ Json json_of(const MachineCode& code) {
     json["ms"] = {
         {"render", code.times.render}, {"assemble", code.times.assemble}, {"link", code.times.link}};
     json["cached"] = code.from != CacheLevel::none;
-    json["routes"] = std::move(routes);
+    json["routes"] = routes_json(code.routes);
     json["functions"] = std::move(functions);
     return json;
 }
@@ -193,7 +183,7 @@ class Report {
     }
     void add(std::size_t index, const Problem& problem) {
         ++errors_;
-        put(index, line_of(json_of(index, problem)));
+        put(index, json_line(json_of(index, problem)));
     }
     // It was not done because of Ctrl-C.
     void stop(std::size_t index, const Problem& problem) {
@@ -212,7 +202,7 @@ class Report {
             json["file"] = path;
         }
         cached_ += code.from != CacheLevel::none;
-        put(index, line_of(json));
+        put(index, json_line(json));
     }
     // A full disk, or a reader that went away.
     void check() {
@@ -293,21 +283,11 @@ bool is_stopped(const Error& error, const Stopper& stopper) {
     return stopper.came() && (error.code == Errc::work_stopped || error.code == Errc::assembler_ended);
 }
 
-std::vector<std::string> lines_of(const std::string& text) {
-    std::vector<std::string> lines;
-    for (std::size_t at = 0; at < text.size();) {
-        const std::size_t end = std::min(text.find('\n', at), text.size());
-        lines.push_back(text.substr(at, end - at));
-        at = end + 1;
-    }
-    return lines;
-}
-
 constexpr std::size_t candidates_per_part = 1024;
 
 }  // namespace
 
-std::string report_of(const MachineCode& code) { return line_of(json_of(code)); }
+std::string report_of(const MachineCode& code) { return json_line(json_of(code)); }
 
 void make_candidates(const Input& input, const CandidateFlags& flags, const GraftOptions& options) {
     const std::vector<std::string> lines = lines_of(take(read_file(flags.list)));
