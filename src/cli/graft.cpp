@@ -96,6 +96,9 @@ void write_cubin(const Input& input, std::span<const Graft> grafts, const GraftV
     if (flags.report != "-") {
         print_routes(flags.stubs, code->routes);
         fmt::print(stderr, "{}: assembled by {}\n{}", output, cubin.assembler, usage_lines(output, cubin));
+        for (const ConstantBank& bank : code->banks)
+            fmt::print(stderr, "{}: constants of {}, {} times 8 bytes, are to be written to {}\n",
+                       output, bank.stub.constants().size(), bank.site, bank.variable);
     }
     take(write_file(flags.output, {reinterpret_cast<const char*>(cubin.image.data()), cubin.image.size()}));
     if (!flags.report.empty()) take(write_file(flags.report, report_of(*code) + "\n"));
@@ -122,6 +125,7 @@ void graft_many(const Input& input, const GraftVerbFlags& flags, const std::opti
         fail_usage("--candidates says what fills the sites: no --stub, --program or --expr beside it");
     CandidateFlags candidates = flags.candidates;
     candidates.report = flags.report;
+    candidates.constants = flags.stubs.constants;
     if (flags.output != "-") candidates.folder = flags.output;
     const auto assembler =
         flags.assembler.empty()
@@ -176,6 +180,10 @@ void add_graft(CLI::App& app) {
             "--json", [flags] { flags->report = "-"; }, "The same as --report -")
         ->excludes(report);
     verb->add_option("--jobs", flags->candidates.jobs, "Candidates at once (default: as many as processors)");
+    verb->add_option("--variants-per-module", flags->candidates.variants_per_module,
+                     "Of --candidates so many are assembled as one module, in which the names of each have a "
+                     "\"suffix\" of its own (default: 1)")
+        ->check(CLI::PositiveNumber);
     verb->add_option("--timeout", flags->candidates.timeout_ms,
                      "Milliseconds of the assembler for a module of --candidates (default: 60000)");
     verb->add_option(
