@@ -55,7 +55,7 @@ void print_stats(const CacheVerbFlags& flags) {
            {"most_bytes", cache.options().disk_bytes, "bytes at most; then the least recently used go"},
            {"memory_hits", memory_hits, "lookups that memory had"},
            {"disk_hits", disk_hits, "lookups that the folder had"},
-           {"joined", joined, "lookups that waited for equal work of another thread"},
+           {"joined", joined, "lookups that waited for equal work of another thread or process"},
            {"misses", misses, "lookups that nothing had"},
            {"stored", stored, "entries stored"},
            {"not_stored", not_stored, "entries that could not be stored"},
