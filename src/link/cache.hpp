@@ -53,9 +53,10 @@ void add_options(KeyBuilder& key, const AssembleOptions& options);
 /// What the cache has under a key, in memory or in its folder; else what `make` gives, which is kept: a
 /// result, or an error for which is_of_input() holds. Of threads that ask for a key at once one calls `make`,
 /// and the others wait and get the same, be it kept or not. When `make` throws, its caller gets the
-/// exception, and those who wait try themselves; so they do when it gives Errc::work_stopped. `make` must not
-/// ask for its own key, nor wait for a thread that may be waiting here. Of processes that share the folder and
-/// ask at once one works too: the others wait for its lock, which is free when it dies, at most a minute.
+/// exception, and those who wait try themselves; so they do when it gives Errc::work_stopped. `make` may
+/// ask for its own key, as an assembler with a cache of its own does, and works then; it must not wait for a
+/// thread that may be waiting here. Of processes that share the folder and ask at once one works too: the
+/// others wait for its lock, which is free when it dies, at most a minute.
 /// Results are shared, not copied. `from` is where it was. Without `make` what is not there is
 /// Errc::work_stopped.
 [[nodiscard]] Expected<std::shared_ptr<const Cubin>> find_or_make(

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <mutex>
 #include <new>
+#include <thread>
 #include <unordered_map>
 #include <utility>
 
@@ -44,6 +45,7 @@ class CacheData {
     // Work of one thread that others wait for.
     struct Flight {
         std::condition_variable ended;
+        const std::thread::id leader = std::this_thread::get_id();
         bool is_over = false;
         std::optional<Outcome> outcome;  // none: it is for those who wait to try themselves
         CacheLevel from = CacheLevel::none;
@@ -139,6 +141,11 @@ Outcome CacheData::find_or_make(const Key& key, const Make& make, CacheLevel& fr
             flights_.emplace(key, flight);
             lock.unlock();
             return lead(key, flight, make, from);
+        }
+        if (flight->leader == std::this_thread::get_id()) {  // its work is in two hands: ours already
+            lock.unlock();
+            from = CacheLevel::none;
+            return make ? make() : Error{Errc::work_stopped};
         }
         flight->ended.wait(lock, [&] { return flight->is_over; });
         from = flight->from;

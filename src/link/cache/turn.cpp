@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace ptxgraft::link {
 namespace {
@@ -20,6 +21,9 @@ using Clock = std::chrono::steady_clock;
 
 // flock(2) waits without a limit of time; what is waited for takes some ten milliseconds or more.
 constexpr Clock::duration first_pause = 200us, longest_pause = 5ms;
+
+// Of this thread: who works for one cache may ask another one of the folder for the same.
+thread_local std::vector<const Turn*> turns_of_this_thread;
 
 // The file, made if need be, with the folder.
 std::optional<OpenFile> open_turn(const std::string& path) {
@@ -35,6 +39,9 @@ std::optional<OpenFile> open_turn(const std::string& path) {
 }  // namespace
 
 Turn::Turn(std::string path, std::chrono::milliseconds patience) : path_(std::move(path)) {
+    const auto is_same = [&](const Turn* turn) { return turn->path_ == path_; };
+    if (std::ranges::any_of(turns_of_this_thread, is_same)) return;
+    turns_of_this_thread.push_back(this);
     const Clock::time_point end = Clock::now() + patience;
     Clock::duration pause = first_pause;
     for (;;) {
@@ -56,6 +63,7 @@ Turn::Turn(std::string path, std::chrono::milliseconds patience) : path_(std::mo
 
 Turn::~Turn() {
     if (file_) ::unlink(path_.c_str());
+    std::erase(turns_of_this_thread, this);
 }
 
 }  // namespace ptxgraft::link

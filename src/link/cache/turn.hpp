@@ -13,7 +13,7 @@
 namespace ptxgraft::link {
 
 /// The turn to make an entry, until it goes. A folder that cannot be written has no turns: then everybody
-/// works.
+/// works. Ends on the thread that took it, on which a second turn for the same is had at once.
 class Turn {
   public:
     /// Waits while another process has the turn, at most so long: after that nobody has, and this one works
