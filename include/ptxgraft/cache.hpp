@@ -24,8 +24,8 @@
 ///
 /// Threads: any number may use a cache, and any number of processes a folder. Of calls that ask for the same
 /// at the same time in one process, one works and the others wait for what it gets. Of processes that share a
-/// folder one works too, and the others wait until it is done or dead, a minute at most. After fork(), a child may
-/// use the caches of a parent that had one thread; other children open their own.
+/// folder one works too, and the others wait until it is done or dead, a minute at most. After fork(), a
+/// child may use the caches of a parent that had one thread; other children open their own.
 
 #include <cstdint>
 #include <memory>

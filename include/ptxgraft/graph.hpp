@@ -23,8 +23,8 @@
 namespace ptxgraft {
 
 /// A sequence of launches, each behind the one before it, as on one stream. Made by Device::create_graph and
-/// add(), or by Stream::begin_capture, launches and Stream::end_capture; move-only. On the emulator a graph launches them one after the other. It keeps its functions loaded, but
-/// not the buffers of their arguments.
+/// add(), or by Stream::begin_capture, launches and Stream::end_capture; move-only. On the emulator a graph
+/// launches them one after the other. It keeps its functions loaded, but not the buffers of their arguments.
 ///
 /// Threads: one at a time uses a graph, also to launch it (CUDA Driver API: graphs are not thread-safe).
 class PTXGRAFT_API Graph {

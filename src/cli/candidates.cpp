@@ -60,7 +60,8 @@ Json json_of(const std::vector<ConstantBank>& banks) {
     return all;
 }
 
-// Whether a function is another variant's, in one module with that of `suffix`: it ends so but for the number.
+// Whether a function is another variant's, in one module with that of `suffix`: it ends so but for the
+// number.
 bool is_of_another(std::string_view function, std::string_view suffix) {
     constexpr std::string_view digits = "0123456789";
     const std::size_t number = suffix.find_last_not_of(digits) + 1;  // behind what separates it

@@ -87,7 +87,8 @@ TEST_F(Cli, CandidatesAreKeptBetweenRuns) {
     }
 }
 
-// What differs in constants alone is one machine code, and each line has what is to be written to its variable.
+// What differs in constants alone is one machine code, and each line has what is to be written to its
+// variable.
 TEST_F(Cli, CandidatesWithConstantsAsDataShareMachineCode) {
     write_file("list.jsonl", R"({"epilogue": {"expr": "acc = acc * 2.0 + bias"}}
 {"epilogue": {"expr": "acc = acc * 2.5 + bias"}}

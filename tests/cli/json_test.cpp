@@ -1,5 +1,5 @@
-// Every verb that prints facts prints them as JSON too, for programs: all verbs that the program has are looked
-// at, so that a new one has to take its place here.
+// Every verb that prints facts prints them as JSON too, for programs: all verbs that the program has are
+// looked at, so that a new one has to take its place here.
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>

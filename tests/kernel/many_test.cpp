@@ -296,7 +296,8 @@ TEST(Many, SeveralCallersAtOnce) {
     EXPECT_EQ(right, 24);
 }
 
-// An assembler that has a cache, and the cache of the call: both know the same keys, and neither waits for itself.
+// An assembler that has a cache, and the cache of the call: both know the same keys, and neither waits for
+// itself.
 TEST(Many, AnAssemblerWithACacheOfItsOwn) {
     const TemporaryFolder folder;
     const Skeleton skeleton = skeleton_of(two_copies);

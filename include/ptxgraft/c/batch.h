@@ -60,9 +60,9 @@ typedef struct ptxgraft_batch_options {
     void (*on_result)(size_t candidate, ptxgraft_status status, const ptxgraft_machine_code* code,
                       const ptxgraft_kernel* kernel, void* payload);
     void* payload;
-    /** So many candidates are assembled, and loaded, as one module: at least 1. Each has entries of its own in
-        it, told apart by ptxgraft_machine_code_info::suffix; they share the module's variables. A cache finds
-        each of them again. */
+    /** So many candidates are assembled, and loaded, as one module: at least 1. Each has entries of its own
+        in it, told apart by ptxgraft_machine_code_info::suffix; they share the module's variables. A cache
+        finds each of them again. */
     size_t variants_per_module;
 } ptxgraft_batch_options;
 #define PTXGRAFT_BATCH_OPTIONS_INIT \

@@ -27,12 +27,12 @@
 extern "C" {
 #endif
 
-/** A sequence of launches on a device, each behind the one before it. It keeps its kernels loaded, but not the
-    buffers of their arguments. Threads: one at a time uses a graph, also to launch it. */
+/** A sequence of launches on a device, each behind the one before it. It keeps its kernels loaded, but not
+    the buffers of their arguments. Threads: one at a time uses a graph, also to launch it. */
 typedef struct ptxgraft_graph ptxgraft_graph;
 
-/** A launch of a graph. The arguments are copied. `options` may be null: one block of one thread; they name no
-    stream. Final. */
+/** A launch of a graph. The arguments are copied. `options` may be null: one block of one thread; they name
+    no stream. Final. */
 typedef struct ptxgraft_planned_launch {
     const ptxgraft_kernel* kernel;
     const ptxgraft_launch_options* options;
@@ -43,17 +43,17 @@ typedef struct ptxgraft_planned_launch {
 /** A graph without launches. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_graph_create(ptxgraft_graph** graph, const ptxgraft_device* device);
 /** From now on launches on the stream do not run, but become a graph, and so does what other libraries launch
-    there. Until ptxgraft_graph_create_from_capture() one thread at a time uses the stream. Of a stream that is
-    captured already: PTXGRAFT_STATUS_argument_invalid. */
+    there. Until ptxgraft_graph_create_from_capture() one thread at a time uses the stream. Of a stream that
+    is captured already: PTXGRAFT_STATUS_argument_invalid. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_stream_begin_capture(ptxgraft_stream* stream);
-/** The graph of what was launched on the stream since, whose launches have numbers in their order; those of other
-    libraries have none. From then on launches run again, also after an error. */
+/** The graph of what was launched on the stream since, whose launches have numbers in their order; those of
+    other libraries have none. From then on launches run again, also after an error. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_graph_create_from_capture(ptxgraft_graph** graph,
                                                                   ptxgraft_stream* stream);
 PTXGRAFT_C_API void ptxgraft_graph_destroy(ptxgraft_graph* graph);
 
-/** Adds a launch at the end; `number`, which may be null, becomes its number. Of a graph that was instantiated,
-    launched or captured: PTXGRAFT_STATUS_graph_change_not_possible. */
+/** Adds a launch at the end; `number`, which may be null, becomes its number. Of a graph that was
+    instantiated, launched or captured: PTXGRAFT_STATUS_graph_change_not_possible. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_graph_add(size_t* number, ptxgraft_graph* graph,
                                                   const ptxgraft_planned_launch* launch);
 /** Another kernel, shape or arguments for one launch: the next launches of the graph have it. Its cluster and

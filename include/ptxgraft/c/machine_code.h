@@ -109,8 +109,8 @@ PTXGRAFT_C_API ptxgraft_status ptxgraft_machine_code_get_route(ptxgraft_route_in
                                                                const ptxgraft_machine_code* code,
                                                                size_t route);
 
-/** Constants of a site that are data: whoever loads the machine code writes them to the variable, eight bytes for
-    each. Kernels of this library have them already. */
+/** Constants of a site that are data: whoever loads the machine code writes them to the variable, eight bytes
+    for each. Kernels of this library have them already. */
 typedef struct ptxgraft_bank_info {
     size_t struct_size;
     const char* site;

@@ -178,8 +178,8 @@ typedef enum ptxgraft_language PTXGRAFT_C_ENUM {
 typedef enum ptxgraft_constants PTXGRAFT_C_ENUM {
     PTXGRAFT_CONSTANTS_literals = 0, /**< in the text */
     PTXGRAFT_CONSTANTS_data = 1      /**< in a `.const` variable of the module: stubs that differ in constants
-                                          alone share machine code, and ptxgraft_kernel_set_constants() changes
-                                          those of a kernel. Not of PTX by hand. */
+                                          alone share machine code, and ptxgraft_kernel_set_constants()
+                                          changes those of a kernel. Not of PTX by hand. */
 } ptxgraft_constants;
 
 /** A stub to make. What is of another language does nothing. */
@@ -199,18 +199,18 @@ typedef struct ptxgraft_stub_options {
         sizeof(ptxgraft_stub_options), NULL, 0, PTXGRAFT_LANGUAGE_program, PTXGRAFT_CONSTANTS_literals, 0, \
             0, 0, 0                                                                                        \
     }
-/** Makes a stub for a site. Those of programs and expressions have a dataflow hash: of candidates that compute
-    the same one is assembled. */
+/** Makes a stub for a site. Those of programs and expressions have a dataflow hash: of candidates that
+    compute the same one is assembled. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_stub_create(ptxgraft_stub** stub, const ptxgraft_skeleton* skeleton,
                                                     const char* site, const ptxgraft_stub_options* options);
 
-/** The constants of a stub that has them as data: their bits, a number in the lowest bits of each, in the order
-    in which the text pushes those that count. With null `constants`, `*count` becomes how many there are; else
-    it is, on entry, for how many there is room, as with texts. */
+/** The constants of a stub that has them as data: their bits, a number in the lowest bits of each, in the
+    order in which the text pushes those that count. With null `constants`, `*count` becomes how many there
+    are; else it is, on entry, for how many there is room, as with texts. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_stub_get_constants(uint64_t* constants, size_t* count,
                                                            const ptxgraft_stub* stub);
-/** The same stub with other constants, without a compile. PTXGRAFT_STATUS_constants_differ for another number of
-    them. */
+/** The same stub with other constants, without a compile. PTXGRAFT_STATUS_constants_differ for another number
+    of them. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_stub_create_with_constants(ptxgraft_stub** stub,
                                                                    const ptxgraft_stub* original,
                                                                    const uint64_t* constants, size_t count);

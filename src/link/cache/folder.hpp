@@ -1,7 +1,8 @@
 #pragma once
 /// @file folder.hpp
 /// The level of a cache on disk. `KEY.ptxgraft` is an entry, `RANDOM.ptxgraft-new` one that is being written,
-/// `KEY.ptxgraft-work` one that is being made (turn.hpp), `ptxgraft.ledger` what all processes know together (ledger.hpp); other files are left alone.
+/// `KEY.ptxgraft-work` one that is being made (turn.hpp), `ptxgraft.ledger` what all processes know together
+/// (ledger.hpp); other files are left alone.
 ///
 /// - An entry is written as a new file, under that file's lock, and renamed under the folder's. So a new file
 ///   that nobody has locked is one whose writer has died, and goes at the next count of the files.
