@@ -38,6 +38,13 @@ class Graft(c.Structure):
     _fields_ = [("site", c.c_char_p), ("stub", c.c_void_p)]
 
 
+class StubOptions(c.Structure):
+    _fields_ = [("struct_size", c.c_size_t), ("text", c.c_char_p), ("text_size", c.c_size_t), ("language", c.c_int), ("constants", c.c_int),
+                ("leftovers_are_errors", c.c_uint32), ("contract", c.c_uint32), ("approximate", c.c_uint32), ("flush_subnormals", c.c_uint32)]
+
+
+EXPRESSION, CONSTANTS_ARE_DATA = 1, 1  # PTXGRAFT_LANGUAGE_expression, PTXGRAFT_CONSTANTS_data
+
 ShouldStop = c.CFUNCTYPE(c.c_int, c.c_void_p)
 
 
@@ -88,7 +95,10 @@ def download(buffer, like):
 
 def graft(skeleton, device, site, program):
     """A kernel whose site is filled with a stack program."""
-    stub = Handle("stub", "create_from_program", skeleton, site, program, c.c_size_t(len(program)))
+    return graft_stub(skeleton, device, site, Handle("stub", "create_from_program", skeleton, site, program, c.c_size_t(len(program))))
+
+
+def graft_stub(skeleton, device, site, stub):
     filled = Graft(site, stub._as_parameter_)
     options = GraftOptions(c.sizeof(GraftOptions), c.addressof(filled), 1, None, 3, 0, 0, 0)
     return Handle("kernel", "create", skeleton, device, c.byref(options))
@@ -156,6 +166,18 @@ for program, reference in VARIANTS.items():
     launch(graft(skeleton, device, b"activation", program), 8, 128, x_buffer, y_buffer, scale, np.uint32(x.size))
     np.testing.assert_array_equal(download(y_buffer, x), reference(x, scale))
     print(f"{program.decode():54} equals NumPy")
+
+# Constants as data: one kernel, whose constants are changed between launches, without a compile.
+EXPRESSION_TEXT = b"value = value * 0.5 + 0.25"
+options = StubOptions(c.sizeof(StubOptions), EXPRESSION_TEXT, len(EXPRESSION_TEXT), EXPRESSION, CONSTANTS_ARE_DATA)
+kernel = graft_stub(skeleton, device, b"activation", Handle("stub", "create", skeleton, b"activation", c.byref(options)))
+for factor, offset in np.array([[0.5, 0.25], [2.0, -1.0], [-8.0, 3.0]], np.float32):
+    bits = np.array([factor, offset]).view(np.uint32).astype(np.uint64)
+    call("kernel_set_constants", kernel, b"activation", c.c_void_p(bits.ctypes.data), c.c_size_t(2), None)
+    y_buffer = upload(device, np.full_like(x, np.nan))
+    launch(kernel, 8, 128, x_buffer, y_buffer, scale, np.uint32(x.size))
+    np.testing.assert_array_equal(download(y_buffer, x), x * factor + offset)
+    print(f"{f'value = value * {factor} + {offset}':54} equals NumPy, by the same kernel")
 
 try:
     graft(skeleton, device, b"activation", b"value nothing add.f32 -> value")

@@ -23,8 +23,9 @@
 /// its folder decides what its users run, so share one only among those who trust each other.
 ///
 /// Threads: any number may use a cache, and any number of processes a folder. Of calls that ask for the same
-/// at the same time in one process, one works and the others wait for what it gets. After fork(), a child may
-/// use the caches of a parent that had one thread; other children open their own.
+/// at the same time in one process, one works and the others wait for what it gets. Of processes that share a
+/// folder one works too, and the others wait until it is done or dead, a minute at most. After fork(), a
+/// child may use the caches of a parent that had one thread; other children open their own.
 
 #include <cstdint>
 #include <memory>
@@ -48,7 +49,7 @@ struct CacheOptions {
 struct CacheCounters {
     std::uint64_t memory_hits = 0;
     std::uint64_t disk_hits = 0;
-    std::uint64_t joined = 0;         ///< waited for equal work of another thread
+    std::uint64_t joined = 0;         ///< waited for equal work of another thread or process
     std::uint64_t misses = 0;         ///< did the work
     std::uint64_t stored = 0;         ///< entries written to the folder
     std::uint64_t not_stored = 0;     ///< entries that could not be written, or were too large

@@ -299,6 +299,22 @@ class PTXGRAFT_API Stream {
     [[nodiscard]] Expected<void> synchronize() const;
     [[nodiscard]] std::uint64_t handle() const { return handle_; }  ///< a CUstream; 0 on the emulator
 
+    /// From now on launches on this stream do not run: they become a graph, which end_capture() gives. On a
+    /// GPU so does what other libraries put on it, between the launches and in their order. Other streams,
+    /// loading and allocating go on as ever (cuStreamBeginCapture, CU_STREAM_CAPTURE_MODE_RELAXED). While it
+    /// is captured, one thread at a time uses the stream, and synchronize, Event::record, Graph::launch and
+    /// Kernel::set_constants on it are Errc::argument_invalid. A stream that goes ends its capture. Errors:
+    /// Errc::argument_invalid for a stream that is captured already; Errc::driver_too_old;
+    /// Errc::driver_failed for the device's default stream.
+    [[nodiscard]] Expected<void> begin_capture();
+    /// The graph of what was launched since, numbered in the order of Function::launch on this stream: those
+    /// launches Graph::change swaps, what other libraries added stays as it is. From then on launches run
+    /// again. Errors: Errc::argument_invalid for a stream that is not captured; Errc::driver_failed when
+    /// something that no graph can have was called meanwhile, which also ends the capture.
+    /// (cuStreamEndCapture)
+    [[nodiscard]] Expected<Graph> end_capture();
+    [[nodiscard]] bool is_captured() const { return capture_ != nullptr; }
+
   private:
     friend class Device;
     friend class Event;
@@ -308,8 +324,10 @@ class PTXGRAFT_API Stream {
     friend class device::Loader;
     Stream(std::shared_ptr<Device::Data> device, std::uint64_t handle);
     std::shared_ptr<Device::Data> device_;
+    [[nodiscard]] Expected<void> check_not_captured(std::string_view what) const;
     std::uint64_t handle_ = 0;
     bool borrowed_ = false;
+    std::shared_ptr<Graph> capture_;  // that is under way
 };
 
 /// A point in a stream's time; on the emulator the host's clock. Errors: Errc::event_not_recorded,

@@ -22,9 +22,9 @@
 
 namespace ptxgraft {
 
-/// A sequence of launches, each behind the one before it, as on one stream. Made by Device::create_graph;
-/// move-only. On the emulator a graph launches them one after the other. It keeps its functions loaded, but
-/// not the buffers of their arguments.
+/// A sequence of launches, each behind the one before it, as on one stream. Made by Device::create_graph and
+/// add(), or by Stream::begin_capture, launches and Stream::end_capture; move-only. On the emulator a graph
+/// launches them one after the other. It keeps its functions loaded, but not the buffers of their arguments.
 ///
 /// Threads: one at a time uses a graph, also to launch it (CUDA Driver API: graphs are not thread-safe).
 class PTXGRAFT_API Graph {
@@ -35,8 +35,8 @@ class PTXGRAFT_API Graph {
 
     /// Adds a launch at the end, with the checks of Function::launch, and gives its number, from 0. The
     /// arguments are copied. Errors: those of Function::launch before the kernel begins;
-    /// Errc::device_differs; Errc::graph_change_not_possible for a graph that was instantiated;
-    /// Errc::argument_invalid for a programmatic launch, which is of streams; Errc::driver_too_old.
+    /// Errc::device_differs; Errc::graph_change_not_possible for a graph that was instantiated or
+    /// captured; Errc::argument_invalid for a programmatic launch, which is of streams; Errc::driver_too_old.
     [[nodiscard]] Expected<std::size_t> add(const Function& function, const LaunchConfig& config,
                                             std::span<const Argument> arguments);
 
@@ -62,6 +62,7 @@ class PTXGRAFT_API Graph {
 
   private:
     friend class Device;
+    friend class Stream;
     explicit Graph(std::unique_ptr<Data> data);
     std::unique_ptr<Data> data_;
 };

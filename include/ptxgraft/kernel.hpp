@@ -81,8 +81,8 @@ struct ManyOptions {
     /// differ from what they get alone, as ptxas goes by the names of entries; they share the module's
     /// variables; and none of them is unloaded before all are. A module that does not assemble is taken apart
     /// until the bad ones are found, which then are assembled alone. Linked stubs, constants that are data,
-    /// and stubs that name a function of the skeleton stand in modules of their own. What is assembled
-    /// together is not kept in a cache.
+    /// and stubs that name a function of the skeleton stand in modules of their own. A cache keeps the
+    /// module, and of each candidate where it is in it: it is found again whoever stands beside it then.
     std::uint32_t variants_per_module = 1;
 };
 /// Is called with every result as it comes, in any order, by one thread at a time. An exception of it stops

@@ -17,6 +17,7 @@
  * | c/machine_code.h | machine code without a device |
  * | c/kernel.h | kernels, launches |
  * | c/batch.h | many candidates at once |
+ * | c/graph.h | launches that are queued with one call, captured or added up |
  *
  * A **skeleton** is a CUDA kernel with marked **sites**, compiled once to PTX. A **stub** is a checked
  * instruction sequence for a site. Grafting stubs into a skeleton gives a **kernel**, which is launched on a
@@ -111,11 +112,12 @@
  *   - Infos, which the library fills: it writes as much as both know. What a longer struct has behind that
  *     stays as it was, and so does `struct_size`.
  *   - Less than the first version had is refused.
- *   - ptxgraft_graft, ptxgraft_candidate, ptxgraft_site_route, ptxgraft_limit, ptxgraft_argument and
- *     ptxgraft_tensor_map have no struct_size, since they stand in arrays and are passed by value. They are
+ *   - ptxgraft_graft, ptxgraft_candidate, ptxgraft_site_route, ptxgraft_limit, ptxgraft_argument,
+ *     ptxgraft_planned_launch and ptxgraft_tensor_map have no struct_size, since they stand in arrays and are passed by value. They are
  *     final: they will never change.
  * - **Threads**: every function may be called from several threads at once, also on one object; only its
- *   `destroy` comes after all other calls with that object, and an event is used by one thread at a time.
+ *   `destroy` comes after all other calls with that object, and an event, a graph or a stream that is captured is used
+ *   by one thread at a time.
  *   An object among the options of a call is one that the call is with. Launches and copies on one emulator
  *   device take turns, first come, first served; making and destroying kernels, buffers and all else does not
  *   wait for them. The error message is the thread's own.
@@ -127,6 +129,7 @@
 #include "ptxgraft/c/cache.h"
 #include "ptxgraft/c/device.h"
 #include "ptxgraft/c/graft.h"
+#include "ptxgraft/c/graph.h"
 #include "ptxgraft/c/kernel.h"
 #include "ptxgraft/c/machine_code.h"
 #include "ptxgraft/c/skeleton.h"

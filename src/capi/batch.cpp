@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <limits>
+
 #include "base/try.hpp"
 #include "capi/boundary.hpp"
 #include "capi/graft_options.hpp"
@@ -34,7 +37,11 @@ Expected<capi::GraftRequest> read_request(const ptxgraft_graft_options* options)
 }
 
 ManyOptions many_options(const ptxgraft_batch_options& given) {
-    ManyOptions result{.threads = given.threads, .stubs_per_module = given.stubs_per_module};
+    constexpr std::size_t most = std::numeric_limits<std::uint32_t>::max();
+    ManyOptions result{
+        .threads = given.threads,
+        .stubs_per_module = given.stubs_per_module,
+        .variants_per_module = static_cast<std::uint32_t>(std::min(given.variants_per_module, most))};
     if (given.stop != nullptr) result.stop = given.stop->source.get_token();
     return result;
 }

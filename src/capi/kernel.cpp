@@ -7,45 +7,12 @@
 
 #include "capi/boundary.hpp"
 #include "capi/graft_options.hpp"
+#include "capi/launch_options.hpp"
 #include "capi/objects.hpp"
 
 using namespace ptxgraft;
 using capi::call;
 using capi::get;
-
-namespace {
-
-Expected<std::vector<Argument>> arguments_of(const ptxgraft_argument* arguments, std::size_t count) {
-    if (auto valid = capi::check_list(arguments, count, "arguments", "count"); !valid)
-        return tl::unexpected(std::move(valid.error()));
-    std::vector<Argument> result;
-    for (std::size_t i = 0; i < count; ++i) {
-        const auto& [buffer, data, size] = arguments[i];
-        if (!buffer == !data)
-            return capi::fail_at(i, fmt::format("arguments[{}] has {}; it is one of them", i,
-                                                data ? "both buffer and data" : "neither buffer nor data"));
-        result.push_back(buffer ? Argument(buffer->buffer)
-                                : Argument::raw({static_cast<const std::byte*>(data), size}));
-    }
-    return result;
-}
-
-LaunchConfig launch_config(const ptxgraft_launch_options& given) {
-    LaunchConfig config{
-        .grid = {given.grid[0], given.grid[1], given.grid[2]},
-        .block = {given.block[0], given.block[1], given.block[2]},
-        .shared_bytes = given.shared_size,
-        .cluster = {given.cluster[0], given.cluster[1], given.cluster[2]},
-        .cooperative = given.cooperative != 0,
-        .limits = {.instruction_budget = given.instruction_budget, .time_limit_ms = given.time_limit_ms}};
-    if (given.should_stop != nullptr)
-        config.limits.should_stop = [ask = given.should_stop, payload = given.payload] {
-            return ask(payload) != 0;
-        };
-    return config;
-}
-
-}  // namespace
 
 extern "C" {
 
@@ -106,6 +73,16 @@ ptxgraft_status ptxgraft_buffer_create_from_variable(ptxgraft_buffer** buffer, c
                 [&] { return capi::give(buffer, kernel->kernel.function().variable(name)); });
 }
 
+ptxgraft_status ptxgraft_kernel_set_constants(const ptxgraft_kernel* kernel, const char* site,
+                                              const uint64_t* constants, size_t count,
+                                              const ptxgraft_stream* stream) {
+    return call({{kernel, "kernel"}, {site, "site"}}, [&]() -> Expected<void> {
+        TRY(capi::check_list(constants, count, "constants", "count"));
+        return kernel->kernel.set_constants(site, std::span(constants, count),
+                                            stream != nullptr ? &stream->stream : nullptr);
+    });
+}
+
 ptxgraft_status ptxgraft_kernel_get_times(ptxgraft_kernel_times* times, const ptxgraft_kernel* kernel) {
     return call({{times, "times"}, {kernel, "kernel"}}, [&] {
         const GraftTimes& t = kernel->kernel.times();
@@ -142,9 +119,9 @@ ptxgraft_status ptxgraft_kernel_launch(const ptxgraft_kernel* kernel, const ptxg
                                        const ptxgraft_argument* arguments, size_t count) {
     return call({{kernel, "kernel"}}, [&]() -> Expected<void> {
         const auto given = TRY(capi::options_of(options));
-        const auto list = TRY(arguments_of(arguments, count));
+        const auto list = TRY(capi::arguments_of(arguments, count));
         const Stream* stream = given.stream ? &given.stream->stream : nullptr;
-        return kernel->kernel.launch_with(launch_config(given), list, stream);
+        return kernel->kernel.launch_with(capi::launch_config(given), list, stream);
     });
 }
 

@@ -47,6 +47,7 @@ ptxgraft_function_info function_info(const FunctionUsage& f) {
 ptxgraft_machine_code_info machine_code_info(const MachineCode& code) {
     ptxgraft_machine_code_info info = PTXGRAFT_MACHINE_CODE_INFO_INIT;
     info.assembler = info.log = "";
+    info.suffix = code.suffix.c_str();
     info.from = static_cast<ptxgraft_cache_level>(code.from);
     info.render = code.times.render;
     info.assemble = code.times.assemble;
@@ -115,6 +116,21 @@ ptxgraft_status ptxgraft_machine_code_get_route(ptxgraft_route_info* info, const
         const RouteChoice& choice = code->code.routes[route];
         return capi::give_info(
             info, {sizeof(*info), choice.site.c_str(), capi::route_of(choice.route), choice.reason.c_str()});
+    });
+}
+
+size_t ptxgraft_machine_code_get_bank_count(const ptxgraft_machine_code* code) {
+    return get(code, "code", size_t{0}, [](const ptxgraft_machine_code& c) { return c.code.banks.size(); });
+}
+
+ptxgraft_status ptxgraft_machine_code_get_bank(ptxgraft_bank_info* info, const ptxgraft_machine_code* code,
+                                               size_t bank) {
+    return call({{info, "info"}, {code, "code"}}, [&]() -> Expected<void> {
+        TRY(capi::check_index(bank, code->code.banks.size(), "bank"));
+        const ConstantBank& found = code->code.banks[bank];
+        const auto constants = found.stub.constants();
+        return capi::give_info(info, {sizeof(*info), found.site.c_str(), found.variable.c_str(),
+                                      constants.data(), constants.size()});
     });
 }
 

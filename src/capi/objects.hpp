@@ -13,6 +13,7 @@
 
 #include "capi/boundary.hpp"
 #include "ptxgraft/cache.hpp"
+#include "ptxgraft/graph.hpp"
 #include "ptxgraft/kernel.hpp"
 #include "ptxgraft/ptxgraft.h"
 
@@ -45,6 +46,10 @@ struct ptxgraft_buffer {
 
 struct ptxgraft_stream {
     ptxgraft::Stream stream;
+};
+
+struct ptxgraft_graph {
+    ptxgraft::Graph graph;
 };
 
 struct ptxgraft_event {

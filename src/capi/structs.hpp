@@ -91,7 +91,8 @@ PTXGRAFT_VERSIONED(ptxgraft_cuda_options, 80, cache, PTXGRAFT_CUDA_OPTIONS_INIT)
 PTXGRAFT_VERSIONED(ptxgraft_graft_options, 48, stop, PTXGRAFT_GRAFT_OPTIONS_INIT);
 PTXGRAFT_VERSIONED(ptxgraft_launch_options, 96, payload, PTXGRAFT_LAUNCH_OPTIONS_INIT);
 
-PTXGRAFT_VERSIONED(ptxgraft_batch_options, 56, payload, PTXGRAFT_BATCH_OPTIONS_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_stub_options, 48, flush_subnormals, PTXGRAFT_STUB_OPTIONS_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_batch_options, 56, variants_per_module, PTXGRAFT_BATCH_OPTIONS_INIT);
 PTXGRAFT_VERSIONED(ptxgraft_cache_options, 32, disk_size, PTXGRAFT_CACHE_OPTIONS_INIT);
 PTXGRAFT_VERSIONED(ptxgraft_worker_pool_options, 48, program, PTXGRAFT_WORKER_POOL_OPTIONS_INIT);
 
@@ -109,7 +110,8 @@ PTXGRAFT_VERSIONED(ptxgraft_kernel_attributes, 40, ptx_version, PTXGRAFT_KERNEL_
 PTXGRAFT_VERSIONED(ptxgraft_parameter_info, 32, size, PTXGRAFT_PARAMETER_INFO_INIT);
 
 PTXGRAFT_VERSIONED(ptxgraft_device_properties, 152, cooperative, PTXGRAFT_DEVICE_PROPERTIES_INIT);
-PTXGRAFT_VERSIONED(ptxgraft_machine_code_info, 80, assembly, PTXGRAFT_MACHINE_CODE_INFO_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_bank_info, 40, constant_count, PTXGRAFT_BANK_INFO_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_machine_code_info, 80, suffix, PTXGRAFT_MACHINE_CODE_INFO_INIT);
 PTXGRAFT_VERSIONED(ptxgraft_function_info, 56, parameter_size, PTXGRAFT_FUNCTION_INFO_INIT);
 PTXGRAFT_VERSIONED(ptxgraft_route_info, 32, reason, PTXGRAFT_ROUTE_INFO_INIT);
 PTXGRAFT_VERSIONED(ptxgraft_loss_info, 24, message, PTXGRAFT_LOSS_INFO_INIT);
@@ -123,6 +125,7 @@ PTXGRAFT_VERSIONED(ptxgraft_cache_check, 40, abandoned, PTXGRAFT_CACHE_CHECK_INI
 // Final: they stand in arrays or are passed by value.
 static_assert(sizeof(ptxgraft_graft) == 16 && sizeof(ptxgraft_argument) == 24 &&
               sizeof(ptxgraft_tensor_map) == 128 && sizeof(ptxgraft_candidate) == 16 &&
-              sizeof(ptxgraft_site_route) == 16 && sizeof(ptxgraft_limit) == 8);
+              sizeof(ptxgraft_site_route) == 16 && sizeof(ptxgraft_limit) == 8 &&
+              sizeof(ptxgraft_planned_launch) == 32);
 
 }  // namespace ptxgraft::capi

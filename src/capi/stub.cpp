@@ -1,8 +1,13 @@
 // Stubs in C.
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "base/try.hpp"
 #include "capi/boundary.hpp"
 #include "capi/objects.hpp"
+#include "ptxgraft/expression.hpp"
 
 using namespace ptxgraft;
 using capi::call;
@@ -17,9 +22,69 @@ Expected<void> give_stub(ptxgraft_stub** stub, const ptxgraft_skeleton* skeleton
     return capi::give(stub, make(*found));
 }
 
+Expected<Stub> stub_of(const ptxgraft_stub_options& given, std::string_view text, const Site& site) {
+    const auto constants =
+        given.constants == PTXGRAFT_CONSTANTS_data ? stack::Constants::data : stack::Constants::literals;
+    switch (given.language) {
+        case PTXGRAFT_LANGUAGE_ptx: return Stub::from_ptx(text, site);
+        case PTXGRAFT_LANGUAGE_expression:
+            return compile_expression(text, site,
+                                      {.contract = given.contract != 0,
+                                       .approx = given.approximate != 0,
+                                       .ftz = given.flush_subnormals != 0,
+                                       .constants = constants});
+        default: break;
+    }
+    const auto leftover = given.leftovers_are_errors != 0 ? stack::Leftover::error : stack::Leftover::allow;
+    return stack::compile(text, site,
+                          {.compile = {.leftover = leftover, .hash = true, .constants = constants}});
+}
+
+const char* name_of(ptxgraft_language language) {
+    constexpr const char* names[] = {"program", "expression", "ptx"};
+    return names[language];
+}
+
 }  // namespace
 
 extern "C" {
+
+ptxgraft_status ptxgraft_stub_create(ptxgraft_stub** stub, const ptxgraft_skeleton* skeleton,
+                                     const char* site, const ptxgraft_stub_options* options) {
+    const auto body = [&]() -> Expected<void> {
+        const auto given = TRY(capi::options_of(options));
+        TRY(capi::check_enumerators({{"language", given.language, PTXGRAFT_LANGUAGE_ptx},
+                                     {"constants", given.constants, PTXGRAFT_CONSTANTS_data}}));
+        TRY(capi::check_required({{given.text, "text"}}));
+        const auto text = TRY(capi::text_at(given.text, given.text_size));
+        return give_stub(stub, skeleton, site, [&](const Site& s) {
+            return capi::with_source(stub_of(given, text, s), text, name_of(given.language));
+        });
+    };
+    return call({{stub, "stub"}, {skeleton, "skeleton"}, {site, "site"}, {options, "options"}}, body);
+}
+
+ptxgraft_status ptxgraft_stub_get_constants(uint64_t* constants, size_t* count, const ptxgraft_stub* stub) {
+    return call({{count, "count"}, {stub, "stub"}}, [&]() -> Expected<void> {
+        const auto all = stub->stub.constants();
+        const std::size_t room = *count;
+        if (constants != nullptr && room < all.size()) {
+            *count = all.size();
+            return fail(Errc::buffer_too_small, fmt::format("{} constants", all.size()));
+        }
+        if (constants != nullptr) std::copy(all.begin(), all.end(), constants);
+        *count = all.size();
+        return {};
+    });
+}
+
+ptxgraft_status ptxgraft_stub_create_with_constants(ptxgraft_stub** stub, const ptxgraft_stub* original,
+                                                    const uint64_t* constants, size_t count) {
+    return call({{stub, "stub"}, {original, "original"}}, [&]() -> Expected<void> {
+        TRY(capi::check_list(constants, count, "constants", "count"));
+        return capi::give(stub, original->stub.with_constants({constants, count}));
+    });
+}
 
 ptxgraft_status ptxgraft_stub_create_from_program(ptxgraft_stub** stub, const ptxgraft_skeleton* skeleton,
                                                   const char* site, const char* program, size_t size) {

@@ -4,12 +4,12 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "cache_flags.hpp"
+#include "print_json.hpp"
 #include "verb.hpp"
 
 namespace ptxgraft::cli {
@@ -36,10 +36,9 @@ Cache cache_of(const CacheVerbFlags& flags) {
 
 void print(const Cache& cache, const CacheVerbFlags& flags, const std::vector<Row>& rows) {
     if (flags.as_json) {
-        nlohmann::ordered_json json{{"folder", cache.options().dir}};
+        Json json{{"folder", cache.options().dir}};
         for (const Row& row : rows) json[row.key] = row.value;
-        fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
-        return;
+        return print_json(json);
     }
     fmt::print("{}\n", cache.options().dir);
     for (const Row& row : rows) fmt::print("{:>14}  {}\n", row.value, row.words);
@@ -56,7 +55,7 @@ void print_stats(const CacheVerbFlags& flags) {
            {"most_bytes", cache.options().disk_bytes, "bytes at most; then the least recently used go"},
            {"memory_hits", memory_hits, "lookups that memory had"},
            {"disk_hits", disk_hits, "lookups that the folder had"},
-           {"joined", joined, "lookups that waited for equal work of another thread"},
+           {"joined", joined, "lookups that waited for equal work of another thread or process"},
            {"misses", misses, "lookups that nothing had"},
            {"stored", stored, "entries stored"},
            {"not_stored", not_stored, "entries that could not be stored"},

@@ -12,15 +12,17 @@
 #include <fstream>
 #include <iostream>
 #include <map>
+#include <memory>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/try.hpp"
 #include "interrupt.hpp"
+#include "print_json.hpp"
 #include "ptxgraft/expression.hpp"
 #include "text_file.hpp"
 #include "verb.hpp"
@@ -28,10 +30,7 @@
 namespace ptxgraft::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
-
-std::string line_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 // Why a candidate has no machine code, and where that stands: in the text of the error, or in `text`, which
 // is what `what` says, and whose first line has that number.
@@ -42,24 +41,38 @@ struct Problem {
 };
 
 Json json_of(std::size_t index, const Problem& problem) {
-    Json json{{"index", index}, {"error", message(problem.error)}, {"code", name(problem.error.code)}};
+    Json json{{"index", index}};
+    json.update(error_json(problem.error, problem.text, problem.what));
     if (!problem.site.empty()) json["site"] = problem.site;
-    const std::string_view text = problem.error.source ? problem.error.source->text : problem.text;
-    if (problem.error.span.known() && !text.empty()) {
-        const Position at = position(text, problem.error.span.begin);
-        json["in"] = problem.error.source ? problem.error.source->name : problem.what;
-        json["line"] = at.line + (problem.error.source ? 0 : problem.first_line - 1);
-        json["column"] = at.column;
-    }
+    if (!problem.error.source && json.contains("line"))
+        json["line"] = json["line"].get<std::size_t>() + problem.first_line - 1;
     return json;
+}
+
+// What whoever loads the machine code writes there, eight bytes for each.
+Json json_of(const std::vector<ConstantBank>& banks) {
+    Json all = Json::array();
+    for (const ConstantBank& bank : banks) {
+        Json values = Json::array();
+        for (const std::uint64_t bits : bank.stub.constants()) values.push_back(fmt::format("{:#x}", bits));
+        all.push_back({{"site", bank.site}, {"variable", bank.variable}, {"values", std::move(values)}});
+    }
+    return all;
+}
+
+// Whether a function is another variant's, in one module with that of `suffix`: it ends so but for the
+// number.
+bool is_of_another(std::string_view function, std::string_view suffix) {
+    constexpr std::string_view digits = "0123456789";
+    const std::size_t number = suffix.find_last_not_of(digits) + 1;  // behind what separates it
+    if (function.ends_with(suffix) || suffix.empty()) return false;
+    const std::size_t end = function.find_last_not_of(digits) + 1;
+    return end < function.size() && function.substr(0, end).ends_with(suffix.substr(0, number));
 }
 
 Json json_of(const MachineCode& code) {
     const Cubin& cubin = *code.cubin;
     Json json = Json::object();
-    Json routes = Json::array();
-    for (const RouteChoice& choice : code.routes)
-        routes.push_back({{"site", choice.site}, {"route", name(choice.route)}, {"reason", choice.reason}});
     if (code.routes.size() == 1) {
         json["route"] = name(code.routes[0].route);
         json["reason"] = code.routes[0].reason;
@@ -70,6 +83,7 @@ Json json_of(const MachineCode& code) {
     std::uint64_t bytes = 0;
     Json functions = Json::array();
     for (const FunctionUsage& f : cubin.functions) {
+        if (is_of_another(f.name, code.suffix)) continue;
         if (f.is_entry) registers = std::max(registers, f.registers);
         stack = std::max(stack, f.stack_bytes);
         spills += f.spill_store_bytes + f.spill_load_bytes;
@@ -100,13 +114,15 @@ Json json_of(const MachineCode& code) {
     json["ms"] = {
         {"render", code.times.render}, {"assemble", code.times.assemble}, {"link", code.times.link}};
     json["cached"] = code.from != CacheLevel::none;
-    json["routes"] = std::move(routes);
+    if (!code.suffix.empty()) json["suffix"] = code.suffix;
+    if (!code.banks.empty()) json["constants"] = json_of(code.banks);
+    json["routes"] = routes_json(code.routes);
     json["functions"] = std::move(functions);
     return json;
 }
 
 // A stub for a site: a stack program as a string, or {"program": …}, {"expr": …}, {"stub": FILE}.
-tl::expected<Stub, Problem> stub_of(const Site& site, const Json& value) {
+tl::expected<Stub, Problem> filling_of(const Site& site, const Json& value, stack::Constants constants) {
     const auto problem = [&](Error error, std::string what, std::string text) {
         return tl::unexpected(Problem{std::move(error), site.name, std::move(what), std::move(text)});
     };
@@ -124,15 +140,14 @@ tl::expected<Stub, Problem> stub_of(const Site& site, const Json& value) {
     if (kind == "stub") {
         auto file = read_file(text);
         if (!file) return problem(file.error(), {}, {});
-        auto stub = is_ptx_file(text) ? Stub::from_ptx(*file, site)
-                                      : stack::compile(*file, site, {.compile = {.hash = true}});
+        auto stub = is_ptx_file(text)
+                        ? Stub::from_ptx(*file, site)
+                        : stub_of(StubKind::file, *file, site, constants, stack::Leftover::allow);
         if (!stub) return problem(stub.error(), text, std::move(*file));
         return std::move(*stub);
     }
-    auto stub =
-        kind == "expr"
-            ? compile_expression(text, site)
-            : stack::compile(text, site, {.compile = {.leftover = stack::Leftover::error, .hash = true}});
+    auto stub = stub_of(kind == "expr" ? StubKind::expression : StubKind::program, text, site, constants,
+                        stack::Leftover::error);
     if (!stub) return problem(stub.error(), kind, text);
     return std::move(*stub);
 }
@@ -148,7 +163,8 @@ Json parse_line(const std::string& line, std::string& twice) {
 }
 
 tl::expected<std::vector<Graft>, Problem> candidate_of(const Skeleton& skeleton, const std::string& line,
-                                                       std::size_t number, const std::string& list) {
+                                                       std::size_t number, const std::string& list,
+                                                       stack::Constants constants) {
     const auto at_line = [&](std::size_t at, std::string_view what) {
         const auto begin = static_cast<std::uint32_t>(std::min(at, line.size()));
         return tl::unexpected(Problem{
@@ -171,7 +187,7 @@ tl::expected<std::vector<Graft>, Problem> candidate_of(const Skeleton& skeleton,
     for (const auto& [name, value] : json.items()) {
         const auto site = skeleton.find_site(name);
         if (!site) return tl::unexpected(Problem{site.error(), name});
-        auto stub = stub_of(**site, value);
+        auto stub = filling_of(**site, value, constants);
         if (!stub) return tl::unexpected(std::move(stub.error()));
         grafts.emplace_back(name, std::move(*stub));
     }
@@ -193,7 +209,7 @@ class Report {
     }
     void add(std::size_t index, const Problem& problem) {
         ++errors_;
-        put(index, line_of(json_of(index, problem)));
+        put(index, json_line(json_of(index, problem)));
     }
     // It was not done because of Ctrl-C.
     void stop(std::size_t index, const Problem& problem) {
@@ -204,15 +220,12 @@ class Report {
         Json json{{"index", index}};
         json.update(json_of(code));
         if (!folder_.empty()) {
-            const std::string path = (fs::path(folder_) / fmt::format("{}.cubin", index)).string();
-            const auto& image = code.cubin->image;
-            const auto written =
-                write_file(path, std::string(reinterpret_cast<const char*>(image.data()), image.size()));
-            if (!written) return add(index, Problem{written.error()});
-            json["file"] = path;
+            const auto path = write(index, code);
+            if (!path) return add(index, Problem{path.error()});
+            json["file"] = *path;
         }
         cached_ += code.from != CacheLevel::none;
-        put(index, line_of(json));
+        put(index, json_line(json));
     }
     // A full disk, or a reader that went away.
     void check() {
@@ -223,6 +236,17 @@ class Report {
     [[nodiscard]] std::size_t cached() const { return cached_; }
 
   private:
+    // Of a module of several variants there is one file, by the number of the first that came.
+    Expected<std::string> write(std::size_t index, const MachineCode& code) {
+        const bool is_shared = !code.suffix.empty();
+        if (const auto found = shared_.find(code.cubin); is_shared && found != shared_.end())
+            return found->second;
+        const std::string path = (fs::path(folder_) / fmt::format("{}.cubin", index)).string();
+        const auto& image = code.cubin->image;
+        TRY(write_file(path, std::string(reinterpret_cast<const char*>(image.data()), image.size())));
+        if (is_shared) shared_.emplace(code.cubin, path);
+        return path;
+    }
     std::ostream& stream() { return file_.is_open() ? static_cast<std::ostream&>(file_) : std::cout; }
     void put(std::size_t index, std::string line) {
         ++done_;
@@ -235,6 +259,7 @@ class Report {
     std::string folder_, path_;
     std::ofstream file_;
     std::map<std::size_t, std::string> waiting_;
+    std::map<std::weak_ptr<const Cubin>, std::string, std::owner_less<>> shared_;
     std::size_t next_ = 0, done_ = 0, errors_ = 0, cached_ = 0;
 };
 
@@ -293,21 +318,11 @@ bool is_stopped(const Error& error, const Stopper& stopper) {
     return stopper.came() && (error.code == Errc::work_stopped || error.code == Errc::assembler_ended);
 }
 
-std::vector<std::string> lines_of(const std::string& text) {
-    std::vector<std::string> lines;
-    for (std::size_t at = 0; at < text.size();) {
-        const std::size_t end = std::min(text.find('\n', at), text.size());
-        lines.push_back(text.substr(at, end - at));
-        at = end + 1;
-    }
-    return lines;
-}
-
 constexpr std::size_t candidates_per_part = 1024;
 
 }  // namespace
 
-std::string report_of(const MachineCode& code) { return line_of(json_of(code)); }
+std::string report_of(const MachineCode& code) { return json_line(json_of(code)); }
 
 void make_candidates(const Input& input, const CandidateFlags& flags, const GraftOptions& options) {
     const std::vector<std::string> lines = lines_of(take(read_file(flags.list)));
@@ -322,7 +337,7 @@ void make_candidates(const Input& input, const CandidateFlags& flags, const Graf
         std::vector<std::size_t> indices;
         const std::size_t last = std::min(first + candidates_per_part, lines.size());
         for (std::size_t i = first; i < last; ++i) {
-            auto candidate = candidate_of(input.skeleton, lines[i], i + 1, list);
+            auto candidate = candidate_of(input.skeleton, lines[i], i + 1, list, flags.constants);
             if (!candidate) {
                 report.add(i, candidate.error());
                 continue;
@@ -330,7 +345,8 @@ void make_candidates(const Input& input, const CandidateFlags& flags, const Graf
             candidates.push_back(std::move(*candidate));
             indices.push_back(i);
         }
-        const ManyOptions many{.threads = flags.jobs, .stop = stopper.token()};
+        const ManyOptions many{
+            .threads = flags.jobs, .stop = stopper.token(), .variants_per_module = flags.variants_per_module};
         (void)input.skeleton.assemble_many(candidates, with_stop, many,
                                            [&](std::size_t k, const Expected<MachineCode>& result) {
                                                if (result)

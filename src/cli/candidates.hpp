@@ -17,6 +17,8 @@ struct CandidateFlags {
     std::string folder;  ///< for INDEX.cubin; empty: no machine code is written
     std::uint32_t jobs = 0;  ///< 0: as many as the machine has processors
     std::uint32_t timeout_ms = 60'000;
+    std::uint32_t variants_per_module = 1;  ///< ManyOptions::variants_per_module
+    stack::Constants constants = stack::Constants::literals;
 };
 
 /// Makes all of them. `options.cache` may be null: then equal candidates are found within one run alone. Ends

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include "text_file.hpp"
 #include "verb.hpp"
@@ -34,13 +33,13 @@ template <class T> T read(Expected<T> result, std::string_view option) {
     return std::move(*result);
 }
 
-nlohmann::json as_json(const EmulatorFinding& finding, const std::string& ptx, const std::string& file) {
-    nlohmann::json row{{"file", file},
-                       {"check", finding.check ? nlohmann::json(name(*finding.check)) : nlohmann::json()},
-                       {"code", name(finding.error.code)},
-                       {"message", message(finding.error, ptx)},
-                       {"threads", finding.threads},
-                       {"blocks", finding.blocks}};
+Json as_json(const EmulatorFinding& finding, const std::string& ptx, const std::string& file) {
+    Json row{{"file", file},
+             {"check", finding.check ? Json(name(*finding.check)) : Json()},
+             {"code", name(finding.error.code)},
+             {"message", message(finding.error, ptx)},
+             {"threads", finding.threads},
+             {"blocks", finding.blocks}};
     if (!finding.error.span.known()) return row;
     const Position place = position(ptx, finding.error.span.begin);
     row.update({{"line", place.line}, {"column", place.column}});
@@ -104,12 +103,21 @@ void Findings::take(const Device& device) {
     fmt::print(stderr, "{}", text);
 }
 
-void Findings::write() const {
-    auto rows = nlohmann::json::array();
+Json Findings::rows() const {
+    Json rows = Json::array();
     for (const EmulatorFinding& finding : report_.findings) rows.push_back(as_json(finding, ptx_, ptx_name_));
-    const std::string text = rows.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
-    cli::take(write_file(flags_.findings_file, text));
+    return rows;
 }
+
+Json Findings::json() const {
+    return {{"warp_instructions", report_.warp_instructions},
+            {"thread_instructions", report_.thread_instructions},
+            {"checks", names(report_.checks)},
+            {"findings", rows()},
+            {"all_findings", report_.all_findings}};
+}
+
+void Findings::write() const { cli::take(write_file(flags_.findings_file, json_text(rows()))); }
 
 void Findings::finish(const Device& device, std::chrono::nanoseconds time) const {
     if (device.kind() != DeviceKind::emulator) return fmt::print(stderr, "ok: {}\n", milliseconds(time));

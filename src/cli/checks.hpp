@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "print_json.hpp"
 #include "ptxgraft/device.hpp"
 
 namespace CLI {
@@ -38,11 +39,14 @@ class Findings {
     /// Of launches that are over: tells of what checks found on standard error, and writes the file that was
     /// asked for.
     void take(const Device& device);
+    /// {"warp_instructions", "thread_instructions", "checks", "findings": […], "all_findings"}
+    [[nodiscard]] Json json() const;
     /// When all else has succeeded: `ok: 1,234 warp instructions …` on standard error, or the end of the verb
     /// where there were findings.
     void finish(const Device& device, std::chrono::nanoseconds time) const;
 
   private:
+    [[nodiscard]] Json rows() const;
     void write() const;
 
     const CheckFlags& flags_;

@@ -4,8 +4,8 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
-#include <nlohmann/json.hpp>
 
+#include "print_json.hpp"
 #include "ptxgraft/device.hpp"
 #include "verb.hpp"
 
@@ -25,7 +25,7 @@ std::string device_name(const DeviceProperties& device, std::size_t number) {
                                            : fmt::format("emulator:{}", device.target);
 }
 
-nlohmann::ordered_json to_json(const DeviceProperties& p, std::size_t number) {
+Json to_json(const DeviceProperties& p, std::size_t number) {
     return {{"device", device_name(p, number)},
             {"name", p.name},
             {"uuid", p.uuid},
@@ -54,8 +54,8 @@ nlohmann::ordered_json to_json(const DeviceProperties& p, std::size_t number) {
             {"cooperative", p.cooperative}};
 }
 
-nlohmann::ordered_json to_json(const std::vector<DeviceProperties>& devices) {
-    auto all = nlohmann::ordered_json::array();
+Json to_json(const std::vector<DeviceProperties>& devices) {
+    auto all = Json::array();
     for (std::size_t i = 0; i < devices.size(); ++i) all.push_back(to_json(devices[i], i));
     return all;
 }
@@ -92,11 +92,11 @@ void print(const Expected<std::vector<DeviceProperties>>& gpus) {
 void run(const Options& options) {
     const auto gpus = Device::list_cuda({.driver = options.driver});
     if (!options.json) return print(gpus);
-    nlohmann::ordered_json all{{"cuda", to_json(gpus.value_or(std::vector<DeviceProperties>()))},
-                               {"cuda_error", nullptr},
-                               {"emulator", to_json(Device::list_emulated())}};
+    Json all{{"cuda", to_json(gpus.value_or(std::vector<DeviceProperties>()))},
+             {"cuda_error", nullptr},
+             {"emulator", to_json(Device::list_emulated())}};
     if (!gpus) all["cuda_error"] = message(gpus.error());
-    fmt::print("{}\n", all.dump(2));
+    print_json(all);
 }
 
 }  // namespace

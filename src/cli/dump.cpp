@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
-#include <nlohmann/json.hpp>
 
+#include "print_json.hpp"
 #include "ptxgraft/emulator_decoded.hpp"
 #include "ptxgraft/syntax.hpp"
 #include "text_file.hpp"
@@ -16,7 +16,6 @@
 namespace ptxgraft::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using syntax::OperandKind;
 using syntax::StatementKind;
 
@@ -141,7 +140,7 @@ class Dump {
                   {"version", module.version()},
                   {"target", module.target()},
                   {"address_size", module.address_size()}};
-        const std::string text = dumped(head);
+        const std::string text = json_line(head);
         put(std::string_view(text).substr(0, text.size() - 1));
         put(",\"statements\":[");
         syntax::Statement parent;
@@ -173,7 +172,7 @@ class Dump {
         else if (s.kind() != StatementKind::label && s.kind() != StatementKind::block)
             add_tokens(json, s);
         const bool has_body = s.is_definition() || s.kind() == StatementKind::block;
-        const std::string text = dumped(json);
+        const std::string text = json_line(json);
         put(std::string_view(text).substr(0, text.size() - has_body));
         if (has_body) put(",\"body\":[");
         is_first_ = has_body;
@@ -200,10 +199,6 @@ class Dump {
         return {line_, offset - line_begin_ + 1};
     }
 
-    // JSON is UTF-8: bytes that are not become U+FFFD.
-    static std::string dumped(const Json& json) {
-        return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-    }
     void put(std::string_view text) { std::fwrite(text.data(), 1, text.size(), out_); }
 
     std::FILE* out_;
@@ -212,9 +207,10 @@ class Dump {
     bool is_first_ = true;
 };
 
-void dump_decoded(const std::string& path) {
-    const std::string text = take(read_file(path));
-    const std::string listing = take(decoded_listing(text), text, display_name(path));
+void dump_decoded(const std::string& path, bool as_json) {
+    const std::string text = take(read_file(path)), file = display_name(path);
+    const std::string listing = take(decoded_listing(text), text, file);
+    if (as_json) return print_json({{"file", file}, {"decoded", lines_of(listing)}});
     std::fwrite(listing.data(), 1, listing.size(), stdout);
 }
 
@@ -232,11 +228,14 @@ void add_dump(CLI::App& app) {
     const auto file = std::make_shared<std::string>();
     const auto decoded = std::make_shared<bool>(false);
     verb->add_option("FILE", *file, "PTX file")->required();
-    verb->add_flag("--json")->description("Print JSON, the only form there is: may be left out");
+    const auto json = std::make_shared<bool>(false);
+    verb->add_flag("--json", *json)->description("Print JSON, the only form there is of the tree");
     verb->add_flag("--decoded", *decoded)
-        ->description("Print what the emulator makes of each instruction, as text");
+        ->description(
+            "Print what the emulator makes of each instruction, as text; with --json {\"file\", "
+            "\"decoded\": [LINE]}");
     verb->footer(schema);
-    verb->callback([file, decoded] { *decoded ? dump_decoded(*file) : dump(*file); });
+    verb->callback([file, decoded, json] { *decoded ? dump_decoded(*file, *json) : dump(*file); });
 }
 
 }  // namespace ptxgraft::cli

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "candidates.hpp"
+#include "print_json.hpp"
 #include "ptxgraft/worker.hpp"
 #include "skeleton_input.hpp"
 #include "text_file.hpp"
@@ -90,24 +91,32 @@ void write_cubin(const Input& input, std::span<const Graft> grafts, const GraftV
         fail_work(error, error.source ? error.source->text : input.skeleton.ptx(),
                   input.ptx_name(grafts.size()));
     }
-    print_routes(flags.stubs, code->routes);
     const Cubin& cubin = *code->cubin;
     const std::string output = display_name(flags.output);
-    fmt::print(stderr, "{}: assembled by {}\n{}", output, cubin.assembler, usage_lines(output, cubin));
+    if (flags.report != "-") {
+        print_routes(flags.stubs, code->routes);
+        fmt::print(stderr, "{}: assembled by {}\n{}", output, cubin.assembler, usage_lines(output, cubin));
+        for (const ConstantBank& bank : code->banks)
+            fmt::print(stderr, "{}: constants of {}, {} times 8 bytes, are to be written to {}\n", output,
+                       bank.stub.constants().size(), bank.site, bank.variable);
+    }
     take(write_file(flags.output, {reinterpret_cast<const char*>(cubin.image.data()), cubin.image.size()}));
     if (!flags.report.empty()) take(write_file(flags.report, report_of(*code) + "\n"));
 }
 
 void write_ptx(const Input& input, std::span<const Graft> grafts, const GraftVerbFlags& flags) {
-    if (!flags.report.empty()) fail_usage("--report is of machine code: -o OUT.cubin, or --candidates");
     const RouteOptions wanted = route_options(flags.stubs);
     if (uses(wanted, Route::link))
         fail_usage(
             "the link route makes machine code only: -o OUT.cubin; as PTX its stubs are those of call");
     const auto [ptx, routes] =
         take(input.skeleton.render_by(grafts, wanted), input.skeleton.ptx(), input.ptx_name(0));
-    print_routes(flags.stubs, routes);
+    if (flags.report != "-") print_routes(flags.stubs, routes);
     take(write_file(flags.output, ptx));
+    if (!flags.report.empty())
+        take(write_file(
+            flags.report,
+            json_line({{"target", input.skeleton.target()}, {"routes", routes_json(routes)}}) + "\n"));
 }
 
 // In processes of their own unless somebody is named: what hangs or explodes is one candidate's error.
@@ -116,6 +125,7 @@ void graft_many(const Input& input, const GraftVerbFlags& flags, const std::opti
         fail_usage("--candidates says what fills the sites: no --stub, --program or --expr beside it");
     CandidateFlags candidates = flags.candidates;
     candidates.report = flags.report;
+    candidates.constants = flags.stubs.constants;
     if (flags.output != "-") candidates.folder = flags.output;
     const auto assembler =
         flags.assembler.empty()
@@ -135,6 +145,8 @@ void graft_many(const Input& input, const GraftVerbFlags& flags, const std::opti
 
 void graft(const GraftVerbFlags& flags) {
     (void)options_of(flags);  // what is wrong with the command line is said first
+    if (flags.report == "-" && flags.output == "-" && flags.candidates.list.empty())
+        fail_usage("the report goes to standard output: -o names the file of the PTX or machine code");
     const Input input = load_input(flags.file, flags.cuda, CudaOptions{}.target);
     if (!flags.candidates.list.empty()) return graft_many(input, flags, open_cache(flags.cuda.cache));
     const std::vector<NamedStub> stubs = compile_stubs(input, flags.stubs);
@@ -160,10 +172,18 @@ void add_graft(CLI::App& app) {
         "--candidates", flags->candidates.list,
         "JSON lines, each a candidate: {\"SITE\": \"PROGRAM\", \"SITE\": {\"expr\": \"TEXT\"}, \"SITE\": "
         "{\"stub\": \"FILE\"}}");
-    verb->add_option("--report", flags->report,
-                     "JSON of the machine code; with --candidates a line for each, in their order (default: "
-                     "standard output)");
+    auto* const report = verb->add_option(
+        "--report", flags->report,
+        "JSON of the machine code, or of PTX its routes; with --candidates a line for each, in their order "
+        "(default: standard output)");
+    verb->add_flag_callback(
+            "--json", [flags] { flags->report = "-"; }, "The same as --report -")
+        ->excludes(report);
     verb->add_option("--jobs", flags->candidates.jobs, "Candidates at once (default: as many as processors)");
+    verb->add_option("--variants-per-module", flags->candidates.variants_per_module,
+                     "Of --candidates so many are assembled as one module, in which the names of each have a "
+                     "\"suffix\" of its own (default: 1)")
+        ->check(CLI::PositiveNumber);
     verb->add_option("--timeout", flags->candidates.timeout_ms,
                      "Milliseconds of the assembler for a module of --candidates (default: 60000)");
     verb->add_option(

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 
+#include "print_json.hpp"
 #include "ptxgraft/emulator_coverage.hpp"
 #include "ptxgraft/isa.hpp"
 #include "text_file.hpp"
@@ -17,16 +18,20 @@ namespace {
 
 struct Options {
     std::vector<std::string> words;
-    bool missing = false, emulated = false;
+    bool missing = false, emulated = false, json = false;
 };
 
-void print_rows(const std::vector<std::string>& opcodes) {
-    for (const std::string& opcode : opcodes) {
+void print_rows(const Options& options) {
+    Json opcodes = Json::object();
+    for (const std::string& opcode : options.words) {
         const std::vector<std::string> rows = isa::rows(opcode);
         if (rows.empty())
             throw Failure{fmt::format("error: the table has no opcode {}\n", opcode), work_failed};
+        opcodes[opcode] = rows;
+        if (options.json) continue;
         for (const std::string& row : rows) fmt::print("{}\n", row);
     }
+    if (options.json) print_json(opcodes);
 }
 
 void count_missing(const std::string& path, std::map<std::string, std::size_t>& missing) {
@@ -38,28 +43,49 @@ void count_missing(const std::string& path, std::map<std::string, std::size_t>& 
 }
 
 // The backlog: most frequent first.
-void print_missing(const std::vector<std::string>& files) {
+void print_missing(const Options& options) {
     std::map<std::string, std::size_t> missing;
-    for (const std::string& path : files) count_missing(path, missing);
+    for (const std::string& path : options.words) count_missing(path, missing);
     std::vector<std::pair<std::size_t, std::string>> order;
     for (const auto& [name, count] : missing) order.emplace_back(count, name);
     std::stable_sort(order.begin(), order.end(),
                      [](const auto& a, const auto& b) { return a.first > b.first; });
-    for (const auto& [count, name] : order) fmt::print("{:8}  {}\n", count, name);
+    Json rows = Json::array();
+    for (const auto& [count, name] : order) {
+        rows.push_back({{"instruction", name}, {"count", count}});
+        if (!options.json) fmt::print("{:8}  {}\n", count, name);
+    }
+    if (options.json) print_json(rows);
 }
 
 // Of each opcode, how many spellings the emulator runs; of opcodes that are named, those that it lacks as
 // well.
-void print_emulated(const std::vector<std::string>& words) {
+std::vector<EmulatedOpcode> emulated(const std::vector<std::string>& words) {
     const auto is_named = [&](std::string_view opcode) {
         return std::find(words.begin(), words.end(), opcode.substr(0, opcode.find('.'))) != words.end() ||
                std::find(words.begin(), words.end(), opcode) != words.end();
     };
+    std::vector<EmulatedOpcode> all = emulated_opcodes();
+    if (!words.empty()) std::erase_if(all, [&](const EmulatedOpcode& one) { return !is_named(one.opcode); });
+    if (all.empty()) throw Failure{"error: the table has no such opcode for sm_75 to sm_90a\n", work_failed};
+    return all;
+}
+
+void print_emulated_as_json(const std::vector<EmulatedOpcode>& opcodes) {
+    Json rows = Json::array();
+    for (const EmulatedOpcode& one : opcodes) {
+        Json& row = rows.emplace_back(Json{{"opcode", one.opcode},
+                                           {"emulated", one.emulated},
+                                           {"spellings", one.spellings},
+                                           {"missing", one.missing}});
+        if (!one.out_of_scope.empty()) row["out_of_scope"] = one.out_of_scope;
+    }
+    print_json(rows);
+}
+
+void print_emulated(const std::vector<EmulatedOpcode>& opcodes) {
     std::size_t emulated = 0, spellings = 0, apart = 0;
-    bool found = false;
-    for (const EmulatedOpcode& one : emulated_opcodes()) {
-        if (!words.empty() && !is_named(one.opcode)) continue;
-        found = true;
+    for (const EmulatedOpcode& one : opcodes) {
         if (!one.out_of_scope.empty()) {
             apart += one.spellings;
             fmt::print("{:7} {:7}  {}: out of scope ({})\n", one.emulated, one.spellings, one.opcode,
@@ -71,15 +97,17 @@ void print_emulated(const std::vector<std::string>& words) {
         }
         for (const std::string& name : one.missing) fmt::print("                 lacks {}\n", name);
     }
-    if (!found) throw Failure{"error: the table has no such opcode for sm_75 to sm_90a\n", work_failed};
     fmt::print("{:7} {:7}  in all: emulated, spellings of sm_75 to sm_90a; {} more are out of scope\n",
                emulated, spellings, apart);
 }
 
 void run(const Options& options) {
-    if (options.emulated) return print_emulated(options.words);
+    if (options.emulated) {
+        const auto opcodes = emulated(options.words);
+        return options.json ? print_emulated_as_json(opcodes) : print_emulated(opcodes);
+    }
     if (options.words.empty()) fail_usage("name opcodes, or with --missing PTX files");
-    options.missing ? print_missing(options.words) : print_rows(options.words);
+    options.missing ? print_missing(options) : print_rows(options);
 }
 
 }  // namespace
@@ -96,6 +124,10 @@ void add_isa(CLI::App& app) {
     verb->add_flag("--emulated", options->emulated,
                    "List how many spellings of each opcode the emulator runs, of all that sm_75 to sm_90a "
                    "have, and name those that it lacks");
+    verb->add_flag(
+        "--json", options->json,
+        "Print JSON: {OPCODE: [ROW]}; with --missing [{\"instruction\", \"count\"}]; with --emulated "
+        "[{\"opcode\", \"emulated\", \"spellings\", \"missing\", [\"out_of_scope\"]}]");
     verb->callback([options] { run(*options); });
 }
 

@@ -99,7 +99,30 @@ void Observation::step(const ObservedStep& step) {
 void Observation::finish() {
     if (file_ != nullptr && (std::fflush(file_.get()) != 0 || std::ferror(file_.get()) != 0))
         throw Failure{fmt::format("error: cannot write {}\n", flags_.trace_file), work_failed};
-    if (flags_.profile) print(profile_);
+}
+
+void Observation::print_profile() const { print(profile_); }
+
+Json Observation::profile_json() const {
+    Json lines = Json::array(), classes = Json::array();
+    for (const ProfileLine& line : profile_.lines())
+        lines.push_back({{"line", line.line},
+                         {"instruction", line.text},
+                         {"warps", line.warps},
+                         {"lanes", line.lanes},
+                         {"wavefronts", line.wavefronts},
+                         {"ideal_wavefronts", line.ideal_wavefronts},
+                         {"sectors", line.sectors},
+                         {"ideal_sectors", line.ideal_sectors},
+                         {"shared_bytes", line.shared_bytes},
+                         {"global_bytes", line.global_bytes}});
+    for (const ProfileClass& one : profile_.classes())
+        classes.push_back({{"name", one.name},
+                           {"warps", one.warps},
+                           {"lanes", one.lanes},
+                           {"shared_bytes", one.shared_bytes},
+                           {"global_bytes", one.global_bytes}});
+    return {{"lines", std::move(lines)}, {"classes", std::move(classes)}};
 }
 
 void Observation::require_traced() const {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "print_json.hpp"
 #include "ptxgraft/emulator_observer.hpp"
 
 namespace CLI {
@@ -29,8 +30,12 @@ class Observation : EmulatorObserver {
     explicit Observation(const ObserveFlags& flags);
     /// Null when nothing is asked for.
     [[nodiscard]] EmulatorObserver* observer();
-    /// Ends the trace and prints the profile, of a launch that failed as well: up to there.
+    /// Ends the trace, of a launch that failed as well: up to there.
     void finish();
+    /// The profile, as a table on standard output.
+    void print_profile() const;
+    /// The same: {"lines": […], "classes": […]}
+    [[nodiscard]] Json profile_json() const;
     /// Of a launch that went well: its trace is not empty.
     void require_traced() const;
 

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "print_json.hpp"
 #include "ptxgraft/syntax.hpp"
 #include "text_file.hpp"
 #include "verb.hpp"
@@ -41,16 +42,29 @@ std::string check(const std::string& path, Tally& tally) {
     return printed == *text ? std::string() : first_difference(file, *text, printed);
 }
 
-void roundtrip(const std::vector<std::string>& files) {
+struct Options {
+    std::vector<std::string> files;
+    bool json = false;
+};
+
+void roundtrip(const Options& options) {
     Tally tally;
-    for (const std::string& path : files) {
+    auto rows = Json::array();
+    for (const std::string& path : options.files) {
         const std::string problem = check(path, tally);
         ++tally.files;
         tally.identical += problem.empty();
         fmt::print(stderr, "{}", problem);
+        rows.push_back({{"file", display_name(path)}, {"identical", problem.empty()}});
     }
     const double speed = tally.seconds > 0 ? static_cast<double>(tally.bytes) / 1e6 / tally.seconds : 0;
-    fmt::print("{} files, {} identical, {:.1f} MB/s\n", tally.files, tally.identical, speed);
+    if (options.json)
+        print_json({{"files", std::move(rows)},
+                    {"identical", tally.identical},
+                    {"bytes", tally.bytes},
+                    {"megabytes_per_second", speed}});
+    else
+        fmt::print("{} files, {} identical, {:.1f} MB/s\n", tally.files, tally.identical, speed);
     if (tally.identical != tally.files) throw Failure{"", work_failed};
 }
 
@@ -59,9 +73,12 @@ void roundtrip(const std::vector<std::string>& files) {
 void add_roundtrip(CLI::App& app) {
     CLI::App* verb = app.add_subcommand(
         "roundtrip", "Parse PTX files, print them from the tree, and compare byte for byte");
-    const auto files = std::make_shared<std::vector<std::string>>();
-    verb->add_option("FILE", *files, "PTX files")->required();
-    verb->callback([files] { roundtrip(*files); });
+    const auto options = std::make_shared<Options>();
+    verb->add_option("FILE", options->files, "PTX files")->required();
+    verb->add_flag("--json", options->json,
+                   "Print JSON: {\"files\": [{\"file\", \"identical\"}], \"identical\": COUNT, \"bytes\", "
+                   "\"megabytes_per_second\"}");
+    verb->callback([options] { roundtrip(*options); });
 }
 
 }  // namespace ptxgraft::cli

@@ -16,6 +16,7 @@
 #include "launch/file.hpp"
 #include "launch/memory.hpp"
 #include "observe.hpp"
+#include "print_json.hpp"
 #include "ptxgraft/isa.hpp"
 #include "ptxgraft/syntax.hpp"
 #include "skeleton_input.hpp"
@@ -54,7 +55,7 @@ struct RunFlags {
     std::uint32_t shared_bytes = 0;
     std::optional<std::uint64_t> budget;
     std::optional<double> seconds;
-    bool cooperative = false;
+    bool cooperative = false, json = false;
     std::vector<std::string> arguments;
     CudaFlags cuda;
     StubFlags stubs;
@@ -142,7 +143,9 @@ void check_arguments(const LaunchPlan& plan, const PlannedLaunch& launch,
 
 // All outputs are written by then, whatever they hold.
 void check_outputs(const LaunchPlan& plan, const std::vector<LaunchResult>& results) {
-    std::string text = differences(plan, results);
+    std::string text;
+    for (const auto& [buffer, what] : differences(plan, results))
+        text += fmt::format("error: {} {}\n", buffer, what);
     if (!text.empty()) throw Failure{std::move(text), work_failed};
 }
 
@@ -262,6 +265,29 @@ std::optional<FailedLaunch> execute(const PlannedLaunch& planned, const Function
     fail_in_ptx(error, ptx, input, stub_count, note);
 }
 
+// What the launches did, whether they went well or not.
+Json json_of(const Input& input, const Device& device, const Kernel& kernel, const LaunchPlan& plan,
+             const std::vector<LaunchResult>& results, const std::optional<FailedLaunch>& failed,
+             std::size_t stub_count) {
+    Json launches = Json::array(), differing = Json::array();
+    for (const PlannedLaunch& launch : plan.launches)
+        launches.push_back({{"entry", launch.entry.empty() ? std::string(kernel.entry()) : launch.entry},
+                            {"repeat", launch.repeat}});
+    for (const auto& [buffer, what] : differences(plan, results))
+        differing.push_back({{"buffer", buffer}, {"difference", what}});
+    Json json{{"file", input.file},
+              {"device", device.name()},
+              {"target", device.target()},
+              {"launches", std::move(launches)},
+              {"routes", routes_json(kernel.routes())},
+              {"differences", std::move(differing)}};
+    if (!failed) return json;
+    Json error = error_json(explained(failed->error, kernel.ptx()), kernel.ptx(), input.ptx_name(stub_count));
+    json["failed"] = {{"launch", failed->launch - plan.launches.data()}, {"time", failed->times}};
+    json["failed"].update(error);
+    return json;
+}
+
 void run(const RunFlags& flags) {
     LaunchPlan plan = plan_of(flags);
     std::vector<KernelArgument> arguments = flag_arguments(flags);
@@ -282,10 +308,20 @@ void run(const RunFlags& flags) {
     std::chrono::nanoseconds time{};
     for (std::size_t i = 0; i < functions.size() && !failed; ++i)
         failed = execute(plan.launches[i], functions[i], device, memory, flags, results, time);
-    fmt::print("{}", device.take_output());
+    const std::string output = device.take_output();
+    if (!flags.json) fmt::print("{}", output);
     observation.finish();
+    if (flags.observe.profile && !flags.json) observation.print_profile();
     Findings findings(flags.checks, ptx, input.ptx_name(stubs.size()));
     findings.take(device);
+    if (flags.json) {
+        Json json = json_of(input, device, kernel, plan, results, failed, stubs.size());
+        json["ms"] = std::chrono::duration<double, std::milli>(time).count();
+        json["output"] = output;
+        if (device.kind() == DeviceKind::emulator) json.update(findings.json());
+        if (flags.observe.profile) json["profile"] = observation.profile_json();
+        print_json(json);
+    }
     if (failed) fail_launch(*failed, plan, ptx, input, stubs.size());
     write_outputs(results);
     observation.require_traced();
@@ -331,6 +367,12 @@ void add_run(CLI::App& app) {
                      "Seconds after which it does so; 0: no limit, as with --budget 0")
         ->check(CLI::Validator(wrong_seconds, "SECONDS"))
         ->default_str(fmt::format("{}", usual_seconds));
+    verb->add_flag(
+        "--json", flags->json,
+        "Print JSON on standard output instead: {\"file\", \"device\", \"target\", \"launches\", "
+        "\"routes\", \"differences\": [{\"buffer\", \"difference\"}], \"ms\", \"output\": what the "
+        "kernel printed, [\"failed\"], [\"profile\"]}, and of the emulator \"warp_instructions\", "
+        "\"thread_instructions\", \"checks\", \"findings\", \"all_findings\"");
     add_observe_flags(*verb, flags->observe);
     add_stub_flags(*verb, flags->stubs);
     add_cuda_flags(*verb, flags->cuda);

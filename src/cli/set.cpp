@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "print_json.hpp"
 #include "set_input.hpp"
 #include "text_file.hpp"
 #include "verb.hpp"
@@ -19,11 +20,46 @@ std::string known_sets() {
     return names;
 }
 
-void print_set(const std::string& name_or_file) {
-    if (name_or_file.empty())
-        for (const std::string_view name : stack::set_names()) fmt::print("{}\n", name);
-    else
-        take(write_file("-", read_set(name_or_file)->text()));
+struct Options {
+    std::string set;  // a name or a file; empty: which there are
+    bool json = false;
+};
+
+Json json_of(const stack::InstructionSet& set, const stack::Entry& entry) {
+    const auto types = [&](auto wanted) {
+        Json list = Json::array();
+        for (const stack::EntryOperand& operand : entry.operands)
+            if (wanted(operand)) list.push_back(set.type_name(operand.type));
+        return list;
+    };
+    Json json{{"name", entry.name},
+              {"inputs", types([](const auto& o) { return !o.is_output && !o.is_immediate; })},
+              {"immediates", types([](const auto& o) { return o.is_immediate; })},
+              {"outputs", types([](const auto& o) { return o.is_output; })},
+              {"weight", entry.weight},
+              {"effects", effect_names(entry.effects)}};
+    if (entry.form != nullptr) json["form"] = entry.form->name;
+    if (!entry.special.empty()) json["special"] = entry.special;
+    return json;
+}
+
+Json json_of(const stack::InstructionSet& set) {
+    Json types = Json::array(), instructions = Json::array();
+    for (const auto& type : set.user_types())
+        types.push_back({{"name", type.name}, {"base", name(type.base)}});
+    for (const stack::Entry& entry : set.entries()) instructions.push_back(json_of(set, entry));
+    return {{"types", std::move(types)}, {"instructions", std::move(instructions)}, {"text", set.text()}};
+}
+
+void print_names(bool as_json) {
+    if (as_json) return print_json({{"sets", stack::set_names()}});
+    for (const std::string_view name : stack::set_names()) fmt::print("{}\n", name);
+}
+
+void print_set(const Options& options) {
+    if (options.set.empty()) return print_names(options.json);
+    const auto set = read_set(options.set);
+    take(write_file("-", options.json ? json_text(json_of(*set)) : set->text()));
 }
 
 }  // namespace
@@ -42,9 +78,12 @@ void add_set(CLI::App& app) {
     CLI::App* verb = app.add_subcommand("set",
                                         "Print an instruction set of the stack language, all that it "
                                         "includes written out; without a name: the names of the sets");
-    const auto name = std::make_shared<std::string>();
-    verb->add_option("NAME", *name, "A set that ships, or a .set file");
-    verb->callback([name] { print_set(*name); });
+    const auto options = std::make_shared<Options>();
+    verb->add_option("NAME", options->set, "A set that ships, or a .set file");
+    verb->add_flag("--json", options->json,
+                   "Print JSON: {\"sets\": [NAME]}, or of a set {\"types\", \"instructions\": [{\"name\", "
+                   "\"inputs\", \"immediates\", \"outputs\", \"weight\", \"effects\", …}], \"text\"}");
+    verb->callback([options] { print_set(*options); });
 }
 
 }  // namespace ptxgraft::cli

@@ -5,15 +5,13 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
-#include <nlohmann/json.hpp>
 
+#include "print_json.hpp"
 #include "skeleton_input.hpp"
 #include "verb.hpp"
 
 namespace ptxgraft::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct SitesFlags {
     std::string file;
@@ -37,13 +35,6 @@ class Lines {
   private:
     std::vector<std::size_t> ends_;
 };
-
-std::vector<std::string> allowed_words(const Policy& policy) {
-    std::vector<std::string> words;
-    for (unsigned bit = 1; bit <= unsigned(Effect::all); bit <<= 1)
-        if (contains(policy.allowed, Effect(bit))) words.emplace_back(name(Effect(bit)));
-    return words;
-}
 
 Json json_of(const SiteOperand& operand) {
     Json json{{"name", operand.name},
@@ -70,18 +61,15 @@ Json json_of(const Site& site, const Sites& sites, const Lines& lines) {
             {"policy",
              {{"pure", site.policy.pure},
               {"heat", name(site.policy.heat)},
-              {"allow", allowed_words(site.policy)}}},
+              {"allow", effect_names(site.policy.allowed)}}},
             {"copies", std::move(copies)}};
 }
 
-void print_json(const Input& input, const Lines& lines) {
+Json json_of(const Input& input, const Lines& lines) {
     const Sites& sites = input.skeleton.sites();
     Json list = Json::array();
     for (const Site& site : sites.sites) list.push_back(json_of(site, sites, lines));
-    const Json document{
-        {"file", input.file}, {"target", input.skeleton.target()}, {"sites", std::move(list)}};
-    // Names may hold bytes that are not UTF-8; JSON may not.
-    fmt::print("{}\n", document.dump(2, ' ', false, Json::error_handler_t::replace));
+    return {{"file", input.file}, {"target", input.skeleton.target()}, {"sites", std::move(list)}};
 }
 
 std::string operand_row(const SiteOperand& operand) {
@@ -93,7 +81,7 @@ std::string operand_row(const SiteOperand& operand) {
 }
 
 std::string policy_row(const Policy& policy) {
-    const auto words = allowed_words(policy);
+    const auto words = effect_names(policy.allowed);
     return fmt::format(
         "    {}{}; a stub may {}\n", policy.pure ? "pure" : "volatile",
         policy.heat == Heat::unsaid ? "" : fmt::format(", {}", name(policy.heat)),
@@ -133,7 +121,7 @@ void print_table(const Input& input, const Lines& lines) {
 void print_sites(const SitesFlags& flags) {
     const Input input = load_input(flags.file, flags.cuda, CudaOptions{}.target);
     const Lines lines(input.skeleton.ptx());
-    flags.json ? print_json(input, lines) : print_table(input, lines);
+    flags.json ? print_json(json_of(input, lines)) : print_table(input, lines);
 }
 
 }  // namespace

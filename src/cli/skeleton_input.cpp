@@ -44,14 +44,21 @@ CudaOptions options_of(const CudaFlags& flags, const std::string& path, const st
     return options;
 }
 
-Stub compile_stub_file(const NamedValue& given, const Site& site) {
+Stub compile_stub_file(const NamedValue& given, const Site& site, stack::Constants constants) {
     const std::string text = take(read_file(given.value), {}, {});
     const std::string file = display_name(given.value);
     if (is_ptx_file(given.value)) return take(Stub::from_ptx(text, site), text, file);
-    return take(stack::compile(text, site), text, file);
+    return take(stub_of(StubKind::file, text, site, constants, stack::Leftover::allow), text, file);
 }
 
 }  // namespace
+
+Expected<Stub> stub_of(StubKind kind, std::string_view text, const Site& site, stack::Constants constants,
+                       stack::Leftover leftover) {
+    if (kind == StubKind::expression) return compile_expression(text, site, {.constants = constants});
+    return stack::compile(text, site,
+                          {.compile = {.leftover = leftover, .hash = true, .constants = constants}});
+}
 
 bool is_ptx_file(std::string_view path) { return path.ends_with(".ptx"); }
 
@@ -120,6 +127,14 @@ void add_stub_flags(CLI::App& verb, StubFlags& flags) {
             "(default: inline)")
         ->allow_extra_args(false)
         ->take_all();
+    verb.add_option_function<std::string>(
+            "--constants",
+            [&flags](const std::string& where) {
+                flags.constants = where == "data" ? stack::Constants::data : stack::Constants::literals;
+            },
+            "literals: constants of programs and expressions stand in the code (default); data: in a .const "
+            "variable of the module, so that stubs that differ in them alone are one machine code")
+        ->check(CLI::IsMember(std::vector<std::string>{"literals", "data"}));
 }
 
 namespace {
@@ -164,19 +179,21 @@ std::vector<NamedStub> compile_stubs(const Input& input, const StubFlags& flags)
     for (const std::string& text : flags.files) {
         const NamedValue given = split_named("--stub", text);
         const Site& site = site_of(given);
-        stubs.push_back({given.name, compile_stub_file(given, site)});
+        stubs.push_back({given.name, compile_stub_file(given, site, flags.constants)});
     }
     for (const std::string& text : flags.programs) {
         const NamedValue given = split_named("--program", text);
         const Site& site = site_of(given);
-        stubs.push_back(
-            {given.name, take(stack::compile(given.value, site), given.value, "--program " + given.name)});
+        stubs.push_back({given.name, take(stub_of(StubKind::program, given.value, site, flags.constants,
+                                                  stack::Leftover::allow),
+                                          given.value, "--program " + given.name)});
     }
     for (const std::string& text : flags.expressions) {
         const NamedValue given = split_named("--expr", text);
         const Site& site = site_of(given);
-        stubs.push_back(
-            {given.name, take(compile_expression(given.value, site), given.value, "--expr " + given.name)});
+        stubs.push_back({given.name, take(stub_of(StubKind::expression, given.value, site, flags.constants,
+                                                  stack::Leftover::allow),
+                                          given.value, "--expr " + given.name)});
     }
     return stubs;
 }

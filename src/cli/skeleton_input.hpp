@@ -2,7 +2,9 @@
 /// @file skeleton_input.hpp
 /// The FILE of a verb as a skeleton, and the stubs that the command line gives for its sites.
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cache_flags.hpp"
@@ -42,9 +44,10 @@ struct Input {
                                const std::string& default_target);
 
 /// Which stubs fill which sites: --stub NAME=FILE, --program NAME=TEXT and --expr NAME=TEXT; and how: --route
-/// ROUTE or NAME=ROUTE.
+/// ROUTE or NAME=ROUTE, --constants.
 struct StubFlags {
     std::vector<std::string> files, programs, expressions, routes;
+    stack::Constants constants = stack::Constants::literals;
 };
 void add_stub_flags(CLI::App& verb, StubFlags& flags);
 
@@ -57,6 +60,13 @@ struct NamedStub {
 /// Says on standard error which stub takes which route, and why, where a route was asked for.
 void print_routes(const StubFlags& flags, const std::vector<RouteChoice>& routes);
 [[nodiscard]] std::vector<Graft> as_grafts(const std::vector<NamedStub>& stubs);
+
+/// What fills a site: a stack program, an expression, or the text of a `.stub` file.
+enum class StubKind : std::uint8_t { program, expression, file };
+/// A stub of a text, by the options of candidates: with a dataflow hash, so that equal ones are found.
+/// `leftover` is of programs. Errors have spans in `text`.
+[[nodiscard]] Expected<Stub> stub_of(StubKind kind, std::string_view text, const Site& site,
+                                     stack::Constants constants, stack::Leftover leftover);
 
 /// True for names of hand-written PTX: they end in `.ptx`.
 [[nodiscard]] bool is_ptx_file(std::string_view path);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "print_json.hpp"
 #include "ptxgraft/target.hpp"
 #include "skeleton_input.hpp"
 #include "stub_program.hpp"
@@ -18,7 +19,7 @@ namespace {
 struct StubVerbFlags {
     std::string program, expression, site, signature, set, output = "-";
     std::vector<std::string> values;
-    bool evaluates = false, prints_bits = false, is_strict = false;
+    bool evaluates = false, prints_bits = false, is_strict = false, json = false;
     bool contract = false, approx = false, ftz = false;
     std::uint32_t random_count = 0, length = 20;
     std::uint64_t seed = 1;
@@ -95,23 +96,68 @@ void print_random_programs(const StubVerbFlags& flags) {
     const auto machine =
         take(stack::Machine::make(context.set, context.signature, {context.policy, context.target, 0}));
     std::string text;
+    Json programs = Json::array();
     for (std::uint32_t i = 0; i < flags.random_count; ++i) {
         std::string line =
             stack::print(stack::random_program(machine, flags.seed + i, flags.length), machine);
         while (line.ends_with('\n')) line.pop_back();
         for (std::size_t at = 0; (at = line.find('\n', at)) != std::string::npos; at += 2)
             line.replace(at, 1, "; ");
+        programs.push_back(line);
         text.append(line).append("\n");
     }
+    if (flags.json) text = json_text({{"seed", flags.seed}, {"programs", std::move(programs)}});
     take(write_file(flags.output, text));
+}
+
+Json json_of(const Stub& stub) {
+    return {{"ptx", stub.ptx()},
+            {"signature", stub.signature().text()},
+            {"instructions", stub.instruction_count()},
+            {"effects", effect_names(stub.effects())}};
+}
+
+// A line per output: `z = 5 7 9`.
+std::string text_of(const std::vector<OutputValues>& outputs, bool as_bits) {
+    std::string text;
+    for (const OutputValues& output : outputs) {
+        text.append(output.name).append(" =");
+        for (const std::uint64_t bits : output.bits)
+            text.append(" ").append(as_bits ? bits_text(output.type, bits) : value_text(output.type, bits));
+        text += '\n';
+    }
+    return text;
+}
+
+// What JSON has no number for is a string: "nan", "0x3C003C00" of two halves.
+Json json_of(const std::vector<OutputValues>& outputs) {
+    Json all = Json::array();
+    for (const OutputValues& output : outputs) {
+        Json values = Json::array(), bits = Json::array();
+        for (const std::uint64_t one : output.bits) {
+            const std::string text = value_text(output.type, one);
+            values.push_back(Json::accept(text) ? Json::parse(text) : Json(text));
+            bits.push_back(bits_text(output.type, one));
+        }
+        all.push_back({{"name", output.name},
+                       {"type", name(output.type)},
+                       {"values", std::move(values)},
+                       {"bits", std::move(bits)}});
+    }
+    return {{"outputs", std::move(all)}};
 }
 
 void run_verb(const StubVerbFlags& flags) {
     if (flags.random_count != 0) return print_random_programs(flags);
     const StubProgram program = load_program(flags);
     const StubContext context = make_context(program, flags);
-    if (!flags.evaluates) return take(write_file(flags.output, compile_stub(program, context).ptx()));
-    take(write_file(flags.output, evaluate_stub(program, context, flags.values, flags.prints_bits)));
+    if (flags.evaluates) {
+        const auto outputs = evaluate_stub(program, context, flags.values);
+        return take(write_file(
+            flags.output, flags.json ? json_text(json_of(outputs)) : text_of(outputs, flags.prints_bits)));
+    }
+    const Stub stub = compile_stub(program, context);
+    take(write_file(flags.output, flags.json ? json_text(json_of(stub)) : stub.ptx()));
 }
 
 // A program may begin as an option does: `-inf x max.f32 -> x`.
@@ -156,6 +202,10 @@ void add_stub(CLI::App& app) {
         ->needs(random);
     verb->add_option("--length", flags->length, "Instructions of a program (default: 20)")->needs(random);
     verb->add_option("-o,--output", flags->output, "File (default: standard output)");
+    verb->add_flag("--json", flags->json,
+                   "Write JSON: {\"ptx\", \"signature\", \"instructions\", \"effects\"}; with --evaluate "
+                   "{\"outputs\": [{\"name\", \"type\", \"values\", \"bits\"}]}; with --random {\"seed\", "
+                   "\"programs\"}");
     add_cuda_flags(*verb, flags->cuda);
     verb->allow_extras();
     verb->callback([flags, verb, values] {

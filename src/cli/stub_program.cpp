@@ -221,7 +221,7 @@ class Values {
         return {inputs_, outputs_, count};
     }
 
-    [[nodiscard]] std::string text(std::size_t count, bool bits) const;
+    [[nodiscard]] std::vector<OutputValues> outputs(std::size_t count) const;
 
   private:
     struct Register {
@@ -259,6 +259,32 @@ template <class T> std::string float_text(T value) {
     return std::isnan(value) ? "nan" : fmt::format("{}", value);
 }
 
+std::vector<OutputValues> Values::outputs(std::size_t count) const {
+    std::vector<OutputValues> all;
+    for (const Register& r : registers_) {
+        if (r.operand->direction == Direction::in) continue;
+        OutputValues& output = all.emplace_back(OutputValues{r.name, r.operand->type, {}});
+        const std::size_t size = bytes_of(r.operand->type);
+        for (std::size_t i = 0; i < count; ++i) {
+            std::uint64_t value = 0;
+            std::memcpy(&value, r.values.data() + i * size, size);
+            output.bits.push_back(value);
+        }
+    }
+    return all;
+}
+
+// The program alone at its place in the file, so that errors have their line.
+std::string without_signature_line(const StubProgram& program) {
+    std::string text = program.text;
+    const std::uint32_t offset = take(stack::parse_file(text), text, program.file).program_offset;
+    std::replace_if(
+        text.begin(), text.begin() + offset, [](char c) { return c != '\n'; }, ' ');
+    return text;
+}
+
+}  // namespace
+
 std::string value_text(Type type, std::uint64_t bits) {
     switch (type) {
         case Type::pred: return bits != 0 ? "true" : "false";
@@ -275,38 +301,13 @@ std::string value_text(Type type, std::uint64_t bits) {
     }
 }
 
-std::string Values::text(std::size_t count, bool bits) const {
-    std::string text;
-    for (const Register& r : registers_) {
-        if (r.operand->direction == Direction::in) continue;
-        text.append(r.name).append(" =");
-        const std::size_t size = bytes_of(r.operand->type);
-        for (std::size_t i = 0; i < count; ++i) {
-            std::uint64_t value = 0;
-            std::memcpy(&value, r.values.data() + i * size, size);
-            text += ' ';
-            text += !bits                           ? value_text(r.operand->type, value)
-                    : r.operand->type == Type::pred ? fmt::format("0x{:x}", value)
-                                                    : fmt::format("0x{:0{}x}", value, 2 * size);
-        }
-        text += '\n';
-    }
-    return text;
+std::string bits_text(Type type, std::uint64_t bits) {
+    return type == Type::pred ? fmt::format("0x{:x}", bits)
+                              : fmt::format("0x{:0{}x}", bits, 2 * bytes_of(type));
 }
 
-// The program alone at its place in the file, so that errors have their line.
-std::string without_signature_line(const StubProgram& program) {
-    std::string text = program.text;
-    const std::uint32_t offset = take(stack::parse_file(text), text, program.file).program_offset;
-    std::replace_if(
-        text.begin(), text.begin() + offset, [](char c) { return c != '\n'; }, ' ');
-    return text;
-}
-
-}  // namespace
-
-std::string evaluate_stub(const StubProgram& program, const StubContext& context,
-                          const std::vector<std::string>& values, bool bits) {
+std::vector<OutputValues> evaluate_stub(const StubProgram& program, const StubContext& context,
+                                        const std::vector<std::string>& values) {
     if (program.language == Language::ptx)
         fail_usage("--evaluate runs stack programs and expressions, not PTX");
     (void)compile_stub(program, context);  // its errors and warnings
@@ -326,7 +327,7 @@ std::string evaluate_stub(const StubProgram& program, const StubContext& context
         if (!value.empty()) all.read(value);  // --evaluate alone is one empty value
     const std::size_t count = all.count();
     evaluator.run(all.columns(count));
-    return all.text(count, bits);
+    return all.outputs(count);
 }
 
 }  // namespace ptxgraft::cli

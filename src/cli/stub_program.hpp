@@ -2,8 +2,10 @@
 /// @file stub_program.hpp
 /// The program of the verb `stub`, and what it is compiled for.
 
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "ptxgraft/expression.hpp"
 #include "ptxgraft/stack.hpp"
@@ -33,9 +35,18 @@ struct StubContext {
 /// Compiles, or ends the verb. Warnings go to standard error.
 [[nodiscard]] Stub compile_stub(const StubProgram& program, const StubContext& context);
 
-/// Runs the program over values such as `x=1,2,3` and returns a line per output: `z = 5 7 9`, with `bits` as
-/// register contents.
-[[nodiscard]] std::string evaluate_stub(const StubProgram& program, const StubContext& context,
-                                        const std::vector<std::string>& values, bool bits);
+/// What an output of a program holds at each point.
+struct OutputValues {
+    std::string name;  ///< "z", "frag[2]"
+    Type type;
+    std::vector<std::uint64_t> bits;  ///< the register's contents
+};
+/// Runs the program over values such as `x=1,2,3`.
+[[nodiscard]] std::vector<OutputValues> evaluate_stub(const StubProgram& program, const StubContext& context,
+                                                      const std::vector<std::string>& values);
+/// A value as one writes it: `0.5`, `true`, `nan`; of two halves the register's contents.
+[[nodiscard]] std::string value_text(Type type, std::uint64_t bits);
+/// The register's contents: `0x3f000000`.
+[[nodiscard]] std::string bits_text(Type type, std::uint64_t bits);
 
 }  // namespace ptxgraft::cli

@@ -40,4 +40,14 @@ Expected<std::string> read_file(const std::string& path) {
 
 std::string display_name(const std::string& path) { return path == "-" ? "<stdin>" : path; }
 
+std::vector<std::string> lines_of(std::string_view text) {
+    std::vector<std::string> lines;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = std::min(text.find('\n', at), text.size());
+        lines.emplace_back(text.substr(at, end - at));
+        at = end + 1;
+    }
+    return lines;
+}
+
 }  // namespace ptxgraft::cli

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "ptxgraft/error.hpp"
 
@@ -26,6 +27,9 @@ struct OutputFile {
 /// takes no new files, is written in place. Errors: Errc::file_not_writable.
 [[nodiscard]] Expected<void> write_files(std::span<const OutputFile> files);
 [[nodiscard]] Expected<void> write_file(const std::string& path, std::string bytes);
+
+/// The lines of a text, without their ends.
+[[nodiscard]] std::vector<std::string> lines_of(std::string_view text);
 
 /// What diagnostics call a path: `<stdin>` for `-`.
 [[nodiscard]] std::string display_name(const std::string& path);

@@ -1,4 +1,4 @@
-// What verbs share: how they fail, and `NAME=VALUE`.
+// What verbs share: how they fail, `NAME=VALUE`, and the names of effects.
 
 #include "verb.hpp"
 
@@ -19,6 +19,13 @@ NamedValue split_named(std::string_view option, std::string_view text) {
     if (equals == std::string_view::npos || equals == 0)
         fail_usage(fmt::format("{} wants NAME=VALUE, but got '{}'", option, text));
     return {std::string(text.substr(0, equals)), std::string(text.substr(equals + 1))};
+}
+
+std::vector<std::string> effect_names(Effect effects) {
+    std::vector<std::string> names;
+    for (unsigned bit = 1; bit <= unsigned(Effect::all); bit <<= 1)
+        if (contains(effects, Effect(bit))) names.emplace_back(name(Effect(bit)));
+    return names;
 }
 
 }  // namespace ptxgraft::cli

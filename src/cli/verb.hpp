@@ -4,8 +4,10 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "ptxgraft/error.hpp"
+#include "ptxgraft/site.hpp"
 
 namespace CLI {
 class App;
@@ -39,6 +41,9 @@ struct NamedValue {
     std::string name, value;
 };
 [[nodiscard]] NamedValue split_named(std::string_view option, std::string_view text);
+
+/// "load", "store" …: those that there are.
+[[nodiscard]] std::vector<std::string> effect_names(Effect effects);
 
 // Each adds its subcommand.
 void add_compile(CLI::App& app);

@@ -5,8 +5,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
-#include <nlohmann/json.hpp>
 
+#include "print_json.hpp"
 #include "ptxgraft/isa.hpp"
 #include "skeleton_input.hpp"
 #include "text_file.hpp"
@@ -53,16 +53,16 @@ std::vector<Error> findings(const std::string& text, const Options& options) {
     return all;
 }
 
-nlohmann::json as_json(const Error& error, const std::string& file, std::optional<Position> place,
-                       std::string_view text) {
-    nlohmann::json row{{"file", file}, {"code", name(error.code)}, {"message", message(error, text)}};
+Json as_json(const Error& error, const std::string& file, std::optional<Position> place,
+             std::string_view text) {
+    Json row{{"file", file}, {"code", name(error.code)}, {"message", message(error, text)}};
     if (place) row.update({{"line", place->line}, {"column", place->column}});
     return row;
 }
 
 void verify(const Options& options) {
     bool all_right = true;
-    auto rows = nlohmann::json::array();
+    auto rows = Json::array();
     for (const std::string& path : options.files) {
         const std::string file = display_name(path);
         const auto read = read_file(path);
@@ -87,7 +87,7 @@ void verify(const Options& options) {
                 fmt::print("{}: error: {}\n", file, message(error, text));
         }
     }
-    if (options.json) fmt::print("{}\n", rows.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    if (options.json) print_json(rows);
     if (!all_right) throw Failure{"", work_failed};
 }
 

@@ -63,6 +63,9 @@ class LoadedGraph {
     /// `number`: of a launch that was added.
     [[nodiscard]] virtual Expected<void> change(std::size_t number, const LoadedEntry& entry,
                                                 const CheckedLaunch& launch) = 0;
+    /// Of a graph that is being captured: what was launched meanwhile. After an error there is no capture
+    /// either.
+    [[nodiscard]] virtual Expected<void> end_capture() { return {}; }
     [[nodiscard]] virtual Expected<void> instantiate() = 0;
     /// It was instantiated.
     [[nodiscard]] virtual Expected<void> launch(std::uint64_t stream) = 0;
@@ -126,6 +129,8 @@ class Backend {
     [[nodiscard]] virtual Expected<float> elapsed(std::uint64_t start, std::uint64_t end) = 0;
 
     [[nodiscard]] virtual Expected<std::unique_ptr<LoadedGraph>> create_graph() = 0;
+    /// A graph of what its add() launches on the stream, until its end_capture().
+    [[nodiscard]] virtual Expected<std::unique_ptr<LoadedGraph>> begin_capture(std::uint64_t stream) = 0;
 
     /// `entry` is one of the module's. `cubin` may be null.
     [[nodiscard]] virtual Expected<std::unique_ptr<LoadedEntry>> load(KnownModule module,

@@ -161,6 +161,9 @@ class CudaBackend final : public Backend {
         return milliseconds;
     }
 
+    [[nodiscard]] Expected<std::unique_ptr<LoadedGraph>> begin_capture(std::uint64_t stream) override {
+        return capture_cuda_graph(context_, stream);
+    }
     [[nodiscard]] Expected<std::unique_ptr<LoadedGraph>> create_graph() override {
         return create_cuda_graph(context_);
     }

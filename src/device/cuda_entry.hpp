@@ -127,6 +127,10 @@ class CudaEntry final : public LoadedEntry {
 [[nodiscard]] Expected<std::unique_ptr<LoadedGraph>> create_cuda_graph(
     std::shared_ptr<const CudaContext> context);
 
+/// A graph of what is launched on a stream from now on.
+[[nodiscard]] Expected<std::unique_ptr<LoadedGraph>> capture_cuda_graph(
+    std::shared_ptr<const CudaContext> context, std::uint64_t stream);
+
 /// The driver's JIT, for a GPU of this architecture.
 [[nodiscard]] std::shared_ptr<const Assembler> cuda_jit(std::shared_ptr<const CudaContext> context,
                                                         Architecture architecture);

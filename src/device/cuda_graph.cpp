@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -37,10 +38,14 @@ class CudaGraph final : public LoadedGraph {
   public:
     CudaGraph(std::shared_ptr<const CudaContext> context, driver::Graph graph)
         : context_(std::move(context)), graph_(graph) {}
+    /// Of what is launched on a stream, whose capture has begun.
+    CudaGraph(std::shared_ptr<const CudaContext> context, std::uint64_t stream)
+        : context_(std::move(context)), captured_(stream) {}
     ~CudaGraph() override {
         context_->run([&](const Driver& driver) {
+            if (captured_) driver.cuStreamEndCapture(stream_of(*captured_), &graph_);
             if (exec_ != nullptr) driver.cuGraphExecDestroy(exec_);
-            return driver.cuGraphDestroy(graph_);
+            return graph_ != nullptr ? driver.cuGraphDestroy(graph_) : Result::success;
         });
     }
     CudaGraph(const CudaGraph&) = delete;
@@ -48,6 +53,7 @@ class CudaGraph final : public LoadedGraph {
 
     [[nodiscard]] Expected<void> add(const LoadedEntry& entry, const CheckedLaunch& launch) override {
         const auto& loaded = static_cast<const CudaEntry&>(entry);
+        if (captured_) return capture(loaded, launch);
         TRY(loaded.prepare(launch));
         ArgumentAddresses arguments(launch.arguments);
         const auto parameters = parameters_of(loaded, launch, arguments);
@@ -60,9 +66,15 @@ class CudaGraph final : public LoadedGraph {
             context_->run([&](const Driver& driver) { return driver.cuGraphDestroyNode(node); });
             return done;
         }
-        nodes_.push_back(node);
-        fixed_.push_back({launch.cluster, launch.config.cooperative, launch.config.priority});
+        keep(node, launch);
         return {};
+    }
+
+    [[nodiscard]] Expected<void> end_capture() override {
+        const std::uint64_t stream = *std::exchange(captured_, std::nullopt);
+        return context_->checked("cuStreamEndCapture", [&](const Driver& driver) {
+            return driver.cuStreamEndCapture(stream_of(stream), &graph_);
+        });
     }
 
     [[nodiscard]] Expected<void> change(std::size_t number, const LoadedEntry& entry,
@@ -101,6 +113,28 @@ class CudaGraph final : public LoadedGraph {
     }
 
   private:
+    // What the stream's next node would wait for is the one that this launch became.
+    [[nodiscard]] Expected<void> capture(const CudaEntry& entry, const CheckedLaunch& launch) {
+        TRY(entry.launch(launch, *captured_));
+        driver::CaptureStatus status{};
+        std::uint64_t id = 0;
+        driver::Graph graph = nullptr;
+        const driver::GraphNode* last = nullptr;
+        const driver::GraphEdgeData* edges = nullptr;
+        std::size_t count = 0;
+        TRY(context_->checked("cuStreamGetCaptureInfo", [&](const Driver& driver) {
+            return driver.cuStreamGetCaptureInfo_v3(stream_of(*captured_), &status, &id, &graph, &last,
+                                                    &edges, &count);
+        }));
+        if (status != driver::CaptureStatus::active || count != 1)
+            return fail(Errc::driver_failed, std::string("the capture of the stream was invalidated"));
+        keep(*last, launch);
+        return {};
+    }
+    void keep(driver::GraphNode node, const CheckedLaunch& launch) {
+        nodes_.push_back(node);
+        fixed_.push_back({launch.cluster, launch.config.cooperative, launch.config.priority});
+    }
     static driver::KernelNodeParameters parameters_of(const CudaEntry& entry, const CheckedLaunch& launch,
                                                       ArgumentAddresses& arguments) {
         const Dim3 grid = launch.config.grid, block = launch.config.block;
@@ -125,7 +159,8 @@ class CudaGraph final : public LoadedGraph {
     }
 
     std::shared_ptr<const CudaContext> context_;
-    driver::Graph graph_;
+    std::optional<std::uint64_t> captured_;  // the stream, while it is
+    driver::Graph graph_ = nullptr;
     driver::GraphExec exec_ = nullptr;
     std::vector<driver::GraphNode> nodes_;
     std::vector<FixedAttributes> fixed_;  // of nodes_
@@ -139,6 +174,17 @@ Expected<std::unique_ptr<LoadedGraph>> create_cuda_graph(std::shared_ptr<const C
     driver::Graph graph = nullptr;
     TRY(context->checked("cuGraphCreate", [&](const Driver& d) { return d.cuGraphCreate(&graph, 0); }));
     return std::make_unique<CudaGraph>(std::move(context), graph);
+}
+
+Expected<std::unique_ptr<LoadedGraph>> capture_cuda_graph(std::shared_ptr<const CudaContext> context,
+                                                          std::uint64_t stream) {
+    const Driver& driver = context->driver();
+    TRY(Driver::present(driver.cuStreamGetCaptureInfo_v3, "cuStreamGetCaptureInfo"));
+    TRY(Driver::present(driver.cuStreamBeginCapture_v2, "cuStreamBeginCapture"));
+    TRY(context->checked("cuStreamBeginCapture", [&](const Driver& d) {
+        return d.cuStreamBeginCapture_v2(stream_of(stream), driver::CaptureMode::relaxed);
+    }));
+    return std::make_unique<CudaGraph>(std::move(context), stream);
 }
 
 }  // namespace ptxgraft::device

@@ -12,6 +12,7 @@
 #include "base/host_memory.hpp"
 #include "device/backend.hpp"
 #include "device/emulated_entry.hpp"
+#include "ptxgraft/graph.hpp"
 #include "tensor/tensor_map.hpp"
 
 namespace ptxgraft {
@@ -291,20 +292,30 @@ Stream::Stream(std::shared_ptr<Device::Data> device, std::uint64_t handle)
 Stream::Stream(Stream&& other) noexcept
     : device_(std::move(other.device_)),
       handle_(std::exchange(other.handle_, 0)),
-      borrowed_(other.borrowed_) {}
+      borrowed_(other.borrowed_),
+      capture_(std::move(other.capture_)) {}
 Stream& Stream::operator=(Stream&& other) noexcept {
     if (this == &other) return *this;
     release();
     device_ = std::move(other.device_);
     handle_ = std::exchange(other.handle_, 0);
     borrowed_ = other.borrowed_;
+    capture_ = std::move(other.capture_);
     return *this;
 }
 Stream::~Stream() { release(); }
 void Stream::release() noexcept {
+    capture_.reset();
     if (device_ && !borrowed_ && handle_ != 0) device_->backend->destroy_stream(handle_);
 }
-Expected<void> Stream::synchronize() const { return device_->backend->synchronize_stream(handle_); }
+Expected<void> Stream::synchronize() const {
+    TRY(check_not_captured("to wait for it"));
+    return device_->backend->synchronize_stream(handle_);
+}
+Expected<void> Stream::check_not_captured(std::string_view what) const {
+    if (!is_captured()) return {};
+    return fail(Errc::argument_invalid, fmt::format("the stream is captured, and {} is not possible", what));
+}
 
 // --- Event
 
@@ -329,6 +340,7 @@ void Event::release() noexcept {
 
 Expected<void> Event::record(const Stream* stream) {
     if (stream != nullptr && stream->device_ != device_) return other_device("the stream of an event");
+    if (stream != nullptr) TRY(stream->check_not_captured("to record an event there"));
     auto done = device_->backend->record_event(handle_, stream == nullptr ? 0 : stream->handle_);
     recorded_ = recorded_ || done;
     return done;

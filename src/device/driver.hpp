@@ -23,6 +23,7 @@ using Event = struct EventTag*;        // CUevent
 using Graph = struct GraphTag*;        // CUgraph
 using GraphNode = struct NodeTag*;     // CUgraphNode
 using GraphExec = struct ExecTag*;     // CUgraphExec
+using GraphEdgeData = struct EdgeTag;  // CUgraphEdgeData
 using LinkState = struct LinkTag*;     // CUlinkState
 
 /// CUuuid
@@ -127,6 +128,10 @@ struct KernelNodeParameters {
     Context context = nullptr;  // for it
 };
 
+/// CUstreamCaptureMode: with `relaxed` no other call is refused while a stream is captured.
+enum class CaptureMode : int { relaxed = 2 };
+/// CUstreamCaptureStatus.
+enum class CaptureStatus : int { none = 0, active = 1, invalidated = 2 };
 /// CUgraphInstantiate_flags: the priorities of nodes count, not that of the stream.
 constexpr unsigned long long use_node_priority = 8;
 
@@ -228,6 +233,11 @@ constexpr unsigned default_flags = 0, stream_non_blocking = 1;
     X(cuStreamGetCtx, (Stream stream, Context * context))                                                  \
     X(cuFuncLoad, (Function function))                                                                     \
     X(cuOccupancyMaxActiveClusters, (int* clusters, Function function, const LaunchConfiguration* config)) \
+    X(cuStreamBeginCapture_v2, (Stream stream, CaptureMode mode))                                          \
+    X(cuStreamEndCapture, (Stream stream, Graph * graph))                                                  \
+    X(cuStreamGetCaptureInfo_v3,                                                                           \
+      (Stream stream, CaptureStatus * status, std::uint64_t * id, Graph * graph,                           \
+       const GraphNode** dependencies, const GraphEdgeData** edges, std::size_t* count))                   \
     X(cuGraphCreate, (Graph * graph, unsigned flags))                                                      \
     X(cuGraphDestroy, (Graph graph))                                                                       \
     X(cuGraphAddKernelNode_v2, (GraphNode * node, Graph graph, const GraphNode* dependencies,              \

@@ -142,6 +142,9 @@ class EmulatorBackend final : public Backend {
         return emulated_entry(shared_, std::move(loaded), entry, std::move(banks));
     }
     [[nodiscard]] Expected<std::unique_ptr<LoadedGraph>> create_graph() override { return emulated_graph(); }
+    [[nodiscard]] Expected<std::unique_ptr<LoadedGraph>> begin_capture(std::uint64_t) override {
+        return emulated_graph();
+    }
 
   private:
     [[nodiscard]] Expected<std::shared_ptr<const EmulatedModule>> decoded(KnownModule& module) {

@@ -11,6 +11,7 @@
 #include "base/try.hpp"
 #include "device/backend.hpp"
 #include "device/load.hpp"
+#include "ptxgraft/graph.hpp"
 
 namespace ptxgraft {
 
@@ -49,6 +50,7 @@ Expected<void> device::Loader::set_bank(const Function& function, std::size_t nu
                                         std::span<const std::byte> bytes, const Stream* stream) {
     if (stream != nullptr && stream->device_ != function.data_->device)
         return fail(Errc::device_differs, std::string("the stream of the constants"));
+    if (stream != nullptr) TRY(stream->check_not_captured("to change constants in its order"));
     return or_out_of_memory([&] {
         return function.data_->loaded->set_bank(number, bytes, stream == nullptr ? 0 : stream->handle());
     });
@@ -127,6 +129,8 @@ Expected<Buffer> Function::variable(std::string_view name) const {
 Expected<void> Function::launch(const LaunchConfig& config, std::span<const Argument> arguments,
                                 const Stream* stream) const {
     return or_out_of_memory([&]() -> Expected<void> {
+        if (stream != nullptr && stream->is_captured()) [[unlikely]]
+            return stream->capture_->add(*this, config, arguments).map([](std::size_t) {});
         const device::CheckedLaunch launch = TRY(data_->check(config, arguments, stream));
         auto done = data_->loaded->launch(launch, stream == nullptr ? 0 : stream->handle());
         if (!done) [[unlikely]]

@@ -1,5 +1,6 @@
 // Many candidates: equal ones once, stubs many to a module, on several threads.
 #include <algorithm>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <unordered_map>
@@ -116,6 +117,7 @@ class Many {
         for_each(candidates_.size(), many_, [&](std::size_t i) { plan(i); });
         find_equal_ones();
         for_each(firsts_.size(), many_, [&](std::size_t k) { give_kept(firsts_[k]); });
+        give_kept_variants();
         std::erase_if(firsts_, [&](std::size_t i) { return results_.has(i); });
         assemble_together();
         for (const std::size_t i : firsts_) modules_.add(*planned_[i]);
@@ -144,7 +146,44 @@ class Many {
     }
     void give_kept(std::size_t i) {
         auto kept = without_throwing<MachineCode>([&] { return maker_.find_kept(*planned_[i]); });
-        if (kept) give(i, std::move(kept));
+        if (kept) return give(i, std::move(kept));
+        if (!may_stand_beside_others(i)) return;
+        (void)without_throwing<void>([&]() -> Expected<void> {
+            if (auto variant = maker_.find_kept_variant(*planned_[i]))
+                keep_for_later(i, std::move(*variant));
+            else if (auto error = maker_.find_kept_error(*planned_[i]))
+                give(i, tl::unexpected(std::move(*error)));
+            return {};
+        });
+    }
+    [[nodiscard]] bool may_stand_beside_others(std::size_t i) const {
+        return many_.variants_per_module > 1 && maker_.skeleton().variants() && planned_[i]->banks.empty() &&
+               maker_.skeleton().variants()->takes(*planned_[i]);
+    }
+    void keep_for_later(std::size_t i, MachineCodeMaker::KeptVariant variant) {
+        const std::lock_guard lock(kept_mutex_);
+        kept_variants_[variant.place.module.hex()].emplace_back(i, std::move(variant));
+    }
+    // Those of one module are told of together: one load serves them.
+    void give_kept_variants() {
+        for (const auto& [name, members] : kept_variants_) {
+            std::vector<const Candidate*> candidates;
+            std::vector<std::string> suffixes;
+            for (const auto& [i, variant] : members) {
+                candidates.push_back(&*planned_[i]);
+                suffixes.push_back(variant.place.suffix);
+            }
+            const auto module = std::make_shared<const VariantModule>(
+                render_variants(maker_.skeleton(), *maker_.skeleton().variants(), candidates, suffixes));
+            for (const auto& [i, variant] : members)
+                give(i, MachineCode{members.front().second.cubin,
+                                    planned_[i]->choices,
+                                    {},
+                                    variant.from,
+                                    {},
+                                    variant.place.suffix,
+                                    module});
+        }
     }
     // Several to a module, and enough modules for all threads. Those that remain are made alone.
     void assemble_together() {
@@ -152,7 +191,7 @@ class Many {
         const VariantPlan& plan = *maker_.skeleton().variants();
         std::vector<std::size_t> taken;
         for (const std::size_t i : firsts_)
-            if (planned_[i]->banks.empty() && plan.takes(*planned_[i])) taken.push_back(i);
+            if (may_stand_beside_others(i)) taken.push_back(i);
         const std::size_t threads = thread_count(many_.threads);
         const std::size_t size =
             std::clamp<std::size_t>((taken.size() + threads - 1) / threads, 1, many_.variants_per_module);
@@ -178,7 +217,7 @@ class Many {
             render_variants(maker_.skeleton(), plan, candidates, suffixes));
         const double share = 1.0 / static_cast<double>(group.size());
         GraftTimes times{.render = watch.lap() * share};
-        const auto cubin = maker_.assemble_variants(*module);
+        const auto cubin = maker_.assemble_variants(*module, candidates, suffixes);
         times.assemble = watch.lap() * share;
         if (!cubin) return take_apart(plan, group, cubin.error());
         for (std::size_t k = 0; k < group.size(); ++k)
@@ -222,6 +261,9 @@ class Many {
     std::vector<std::size_t> firsts_;                                  // of those that compute the same
     std::unordered_map<std::size_t, std::vector<std::size_t>> equal_;  // the others, by the first
     StubModules modules_;
+    std::mutex kept_mutex_;
+    // By the module.
+    std::map<std::string, std::vector<std::pair<std::size_t, MachineCodeMaker::KeptVariant>>> kept_variants_;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "kernel/machine_code.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <unordered_set>
 #include <utility>
 
@@ -41,6 +42,13 @@ bool have_common_function(std::span<const Linking::Part> modules) {
         for (const FunctionUsage& function : module->functions)
             if (!names.insert(function.name).second) return true;
     return false;
+}
+
+constexpr std::string_view of_variant = "variant 1";  // keys of places in modules
+
+// What is there; else Errc::work_stopped.
+Expected<Linking::Part> find_in(const Cache& cache, const link::Key& key, CacheLevel* from = nullptr) {
+    return link::find_or_make(cache, key, std::function<Expected<Cubin>()>(), from);
 }
 
 AssembleOptions for_linking(AssembleOptions options) {
@@ -89,9 +97,38 @@ Expected<MachineCode> MachineCodeMaker::find_kept(const Candidate& candidate) co
     const Cache* const cache = cache_for(candidate);
     if (cache == nullptr) return fail(Errc::work_stopped);
     CacheLevel from = CacheLevel::none;
-    const auto make_nothing = []() -> Expected<Cubin> { return fail(Errc::work_stopped); };
-    auto cubin = TRY(link::find_or_make(*cache, key_of(candidate), make_nothing, &from));
+    auto cubin = TRY(find_in(*cache, key_of(candidate), &from));
     return MachineCode{std::move(cubin), candidate.choices, {}, from, candidate.banks};
+}
+
+Expected<MachineCodeMaker::Part> MachineCodeMaker::assemble_variants(
+    const VariantModule& module, std::span<const Candidate* const> candidates,
+    std::span<const std::string> suffixes) const {
+    auto part = assembled(module.source, options_);
+    const auto key =
+        cache_ != nullptr ? link::assembly_key(module.source->text, options_, assembler_) : std::nullopt;
+    for (std::size_t i = 0; part && key && i < candidates.size(); ++i)
+        link::keep(*cache_, key_of(*candidates[i], of_variant), {*key, suffixes[i]});
+    return part;
+}
+
+std::optional<MachineCodeMaker::KeptVariant> MachineCodeMaker::find_kept_variant(
+    const Candidate& candidate) const {
+    if (cache_ == nullptr || link::names_file(options_)) return std::nullopt;
+    auto place = link::find_place(*cache_, key_of(candidate, of_variant));
+    if (!place) return std::nullopt;
+    CacheLevel from = CacheLevel::none;
+    auto cubin = find_in(*cache_, place->module, &from);  // the module may be gone
+    if (!cubin) return std::nullopt;
+    return KeptVariant{std::move(*cubin), std::move(*place), from};
+}
+
+std::optional<Error> MachineCodeMaker::find_kept_error(const Candidate& candidate) const {
+    if (cache_ == nullptr || link::names_file(options_)) return std::nullopt;
+    const auto source = text_of(skeleton_, candidate);
+    auto kept = find_in(*cache_, *link::assembly_key(source->text, options_, assembler_));
+    if (kept || kept.error().code == Errc::work_stopped) return std::nullopt;
+    return explained(std::move(kept.error()), source).value();
 }
 
 // Structures are kept where nobody gave a cache: constants are changed to be tried.
@@ -143,9 +180,9 @@ Expected<MachineCode> MachineCodeMaker::make_as_planned(const Candidate& candida
     return MachineCode{std::move(cubin), candidate.choices, times, from, candidate.banks};
 }
 
-link::Key MachineCodeMaker::key_of(const Candidate& candidate) const {
+link::Key MachineCodeMaker::key_of(const Candidate& candidate, std::string_view kind) const {
     link::KeyBuilder key;
-    key.add("machine code 1");
+    key.add(kind);
     key.add(skeleton_.key());
     key.add(candidate.key());
     key.add(options_key_);

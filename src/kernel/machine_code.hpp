@@ -29,12 +29,19 @@ class MachineCodeMaker {
     /// Assembles several stubs as one module, and keeps it. Spans of errors are in the text of the module: a
     /// head, then the stubs.
     [[nodiscard]] Expected<Linking::Part> assemble_stubs(std::span<const RoutePlan::Linked> stubs) const;
-    /// Candidates in one module. Spans of errors are in its text.
-    [[nodiscard]] Expected<Linking::Part> assemble_variants(const VariantModule& module) const {
-        return assembler_.assemble(module.source->text, options_).map([](Cubin&& cubin) {
-            return std::make_shared<const Cubin>(std::move(cubin));
-        });
-    }
+    /// Candidates in one module, which is kept, and where they are in it. Spans of errors are in its text.
+    [[nodiscard]] Expected<Linking::Part> assemble_variants(const VariantModule& module,
+                                                            std::span<const Candidate* const> candidates,
+                                                            std::span<const std::string> suffixes) const;
+    /// A candidate that was assembled together with others, by another batch.
+    struct KeptVariant {
+        Linking::Part cubin;
+        link::VariantPlace place;
+        CacheLevel from;
+    };
+    [[nodiscard]] std::optional<KeptVariant> find_kept_variant(const Candidate& candidate) const;
+    /// What the assembler once said of a candidate that stood alone.
+    [[nodiscard]] std::optional<Error> find_kept_error(const Candidate& candidate) const;
     [[nodiscard]] const Skeleton::Data& skeleton() const { return skeleton_; }
     [[nodiscard]] std::size_t module_head_size() const { return skeleton_.plan()->module_head().size(); }
     [[nodiscard]] bool is_assembled(const RoutePlan::Linked& stub) const;
@@ -46,7 +53,8 @@ class MachineCodeMaker {
     [[nodiscard]] Expected<Part> assembled(std::shared_ptr<const SourceText> source,
                                            const AssembleOptions& options) const;
     [[nodiscard]] const Cache* cache_for(const Candidate& candidate) const;
-    [[nodiscard]] link::Key key_of(const Candidate& candidate) const;
+    [[nodiscard]] link::Key key_of(const Candidate& candidate,
+                                   std::string_view kind = "machine code 1") const;
     [[nodiscard]] Expected<Part> skeleton_for(const Candidate& candidate) const;
     [[nodiscard]] Expected<Part> module_of(const RoutePlan::Linked& stub) const;
     [[nodiscard]] Expected<Part> stub_module(std::span<const RoutePlan::Linked> stubs) const;

@@ -15,6 +15,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "link/cache.hpp"
 #include "ptxgraft/link.hpp"
 
 namespace ptxgraft::link {
@@ -42,6 +43,14 @@ template <class Archive, Is<Cubin> T> void visit(Archive& archive, T& cubin) {
 template <class Archive, Is<Ptx> T> void visit(Archive& archive, T& ptx) {
     auto& [text, log, from_cache] = ptx;
     archive(text, log, from_cache);
+}
+template <class Archive, Is<Key> T> void visit(Archive& archive, T& key) {
+    auto& [low, high] = key;
+    archive(low, high);
+}
+template <class Archive, Is<VariantPlace> T> void visit(Archive& archive, T& place) {
+    auto& [module, suffix] = place;
+    archive(module, suffix);
 }
 template <class Archive, Is<Span> T> void visit(Archive& archive, T& span) {
     auto& [begin, end] = span;

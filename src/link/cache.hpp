@@ -53,9 +53,12 @@ void add_options(KeyBuilder& key, const AssembleOptions& options);
 /// What the cache has under a key, in memory or in its folder; else what `make` gives, which is kept: a
 /// result, or an error for which is_of_input() holds. Of threads that ask for a key at once one calls `make`,
 /// and the others wait and get the same, be it kept or not. When `make` throws, its caller gets the
-/// exception, and those who wait try themselves; so they do when it gives Errc::work_stopped. `make` must not
-/// ask for its own key, nor wait for a thread that may be waiting here. Results are shared, not copied.
-/// `from` is where it was.
+/// exception, and those who wait try themselves; so they do when it gives Errc::work_stopped. `make` may
+/// ask for its own key, as an assembler with a cache of its own does, and works then; it must not wait for a
+/// thread that may be waiting here. Of processes that share the folder and ask at once one works too: the
+/// others wait for its lock, which is free when it dies, at most a minute.
+/// Results are shared, not copied. `from` is where it was. Without `make` what is not there is
+/// Errc::work_stopped.
 [[nodiscard]] Expected<std::shared_ptr<const Cubin>> find_or_make(
     const Cache& cache, const Key& key, const std::function<Expected<Cubin>()>& make,
     CacheLevel* from = nullptr);
@@ -67,5 +70,15 @@ void add_options(KeyBuilder& key, const AssembleOptions& options);
 [[nodiscard]] Expected<std::shared_ptr<const Ptx>> find_or_make(const Cache& cache, const Key& key,
                                                                 const std::function<Expected<Ptx>()>& make,
                                                                 CacheLevel* from = nullptr);
+
+/// Where the machine code of a candidate is that was assembled together with others: in the module of that
+/// key, behind whose names of functions stands the suffix.
+struct VariantPlace {
+    Key module;
+    std::string suffix;
+};
+/// Keeps it, instead of what was kept under that key, or finds it.
+void keep(const Cache& cache, const Key& key, const VariantPlace& place);
+[[nodiscard]] std::optional<VariantPlace> find_place(const Cache& cache, const Key& key);
 
 }  // namespace ptxgraft::link

@@ -32,11 +32,13 @@ int c_header(void) {
     ptxgraft_cache_counters counters = PTXGRAFT_CACHE_COUNTERS_INIT;
     ptxgraft_cache_size cached = PTXGRAFT_CACHE_SIZE_INIT;
     ptxgraft_cache_check check = PTXGRAFT_CACHE_CHECK_INIT;
+    ptxgraft_stub_options stub = PTXGRAFT_STUB_OPTIONS_INIT;
+    ptxgraft_bank_info bank = PTXGRAFT_BANK_INFO_INIT;
     const size_t more_sizes = batch.struct_size + cache.struct_size + pool.struct_size +
                               attributes.struct_size + properties.struct_size + code.struct_size +
                               function.struct_size + route.struct_size + loss.struct_size +
                               preparation.struct_size + counters.struct_size + cached.struct_size +
-                              check.struct_size;
+                              check.struct_size + stub.struct_size + bank.struct_size;
     const size_t sizes = map.struct_size + sum.struct_size + report.struct_size + finding.struct_size +
                          cuda.struct_size + device.struct_size + graft.struct_size + launch.struct_size +
                          site.struct_size + operand.struct_size + copy.struct_size + times.struct_size +

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstring>
 #include <deque>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -122,6 +123,31 @@ TEST_F(CApiBatch, EachCandidateHasItsOwnError) {
     EXPECT_EQ(ptxgraft_kernel_create_from_batch(&kernel, batch, 0), PTXGRAFT_STATUS_argument_invalid);
     EXPECT_THAT(ptxgraft_error_get_message(), HasSubstr("it has no kernels"));
     EXPECT_EQ(kernel, nullptr);
+}
+
+// Several to a module: each has entries of its own in it, and the cache finds each again.
+TEST_F(CApiBatch, CandidatesShareModules) {
+    for (int i = 0; i < 8; ++i) add(adding(i));
+    CCache cache;
+    ASSERT_EQ(ptxgraft_cache_open(&cache, nullptr), PTXGRAFT_STATUS_ok) << ptxgraft_error_get_message();
+    options.cache = cache;
+    many.variants_per_module = 4;
+    many.threads = 1;
+    for (const auto from : {PTXGRAFT_CACHE_LEVEL_none, PTXGRAFT_CACHE_LEVEL_memory}) {
+        ASSERT_EQ(create(), PTXGRAFT_STATUS_ok) << ptxgraft_error_get_message();
+        std::set<std::pair<std::vector<std::byte>, std::string>> places;
+        std::set<std::string> suffixes;
+        for (std::size_t i = 0; i < 8; ++i) {
+            ASSERT_EQ(take(i), PTXGRAFT_STATUS_ok) << ptxgraft_error_get_message();
+            ptxgraft_machine_code_info info = PTXGRAFT_MACHINE_CODE_INFO_INIT;
+            ASSERT_EQ(ptxgraft_machine_code_get_info(&info, code), PTXGRAFT_STATUS_ok);
+            EXPECT_EQ(info.from, from);
+            places.emplace(image_of(code), info.suffix);
+            suffixes.emplace(info.suffix);
+        }
+        EXPECT_EQ(places.size(), 8u);
+        EXPECT_EQ(suffixes, (std::set<std::string>{"_0", "_1", "_2", "_3"}));
+    }
 }
 
 // ---------------------------------------------------------------------------------------------------------

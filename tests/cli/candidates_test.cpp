@@ -1,5 +1,6 @@
 // ptxgraft graft --candidates: a line for each result, in order, whatever the candidates are.
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "support/cli.hpp"
@@ -86,6 +87,69 @@ TEST_F(Cli, CandidatesAreKeptBetweenRuns) {
     }
 }
 
+// What differs in constants alone is one machine code, and each line has what is to be written to its
+// variable.
+TEST_F(Cli, CandidatesWithConstantsAsDataShareMachineCode) {
+    write_file("list.jsonl", R"({"epilogue": {"expr": "acc = acc * 2.0 + bias"}}
+{"epilogue": {"expr": "acc = acc * 2.5 + bias"}}
+{"epilogue": "acc 0.5 mul.f32 -> acc"}
+{"epilogue": {"stub": "quarter.stub"}}
+)");
+    write_file("quarter.stub", "acc 0.25 mul.f32 -> acc\n");
+    const std::vector<std::string> words{"graft",      gemm,          "--candidates", "list.jsonl",
+                                         "--no-cache", "-o",          "out",          "--jobs",
+                                         "1",          "--constants", "data"};
+    const Result result = ptxgraft(words);
+    ASSERT_EQ(result.status, 0) << result.err;
+    const std::vector<Json> lines = lines_of(result.out);
+    ASSERT_EQ(lines.size(), 4u);
+    for (const auto& [line, bits] :
+         {std::pair{0, "0x40000000"}, {1, "0x40200000"}, {2, "0x3f000000"}, {3, "0x3e800000"}}) {
+        ASSERT_FALSE(lines[line].contains("error")) << lines[line];
+        EXPECT_EQ(lines[line]["constants"][0]["site"], "epilogue");
+        EXPECT_EQ(lines[line]["constants"][0]["values"], Json{bits});
+        EXPECT_NE(read_file(lines[line]["file"]).find(std::string(lines[line]["constants"][0]["variable"])),
+                  std::string::npos);
+    }
+    EXPECT_EQ(read_file("out/0.cubin"), read_file("out/1.cubin"));
+    EXPECT_EQ(read_file("out/2.cubin"), read_file("out/3.cubin"));
+    EXPECT_EQ(lines[1]["cached"], true);
+    EXPECT_EQ(lines[3]["cached"], true);
+    EXPECT_EQ(ptxgraft({"graft", gemm, "--constants", "elsewhere"}).status, 2);
+    const Result one = ptxgraft({"graft", gemm, "--expr", "epilogue=acc = acc * 2.0 + bias", "--constants",
+                                 "data", "-o", "one.cubin"});
+    EXPECT_THAT(one.err, HasSubstr("1 constants of epilogue are to be written to ptxgraft_constants_"));
+    EXPECT_EQ(read_file("one.cubin"), read_file("out/0.cubin"));
+}
+
+// Several to a module: one file for them, names of their own in it, and the figures of each alone.
+TEST_F(Cli, CandidatesShareAModule) {
+    std::string all;
+    for (int i = 0; i < 9; ++i)
+        all += "{\"epilogue\": {\"expr\": \"acc = acc + bias * " + std::to_string(i) + ".5\"}}\n";
+    write_file("list.jsonl", all + "{\"epilogue\": \"bogus\"}\n");
+    const std::vector<std::string> words{"graft",  gemm, "--candidates",          "list.jsonl", "-o", "out",
+                                         "--jobs", "1",  "--variants-per-module", "4"};
+    const Result result = ptxgraft(words);
+    ASSERT_EQ(result.status, 0) << result.err;
+    const std::vector<Json> lines = lines_of(result.out);
+    ASSERT_EQ(lines.size(), 10u);
+    std::set<std::string> files;
+    for (std::size_t i = 0; i < 8; ++i) {
+        ASSERT_FALSE(lines[i].contains("error")) << lines[i];
+        files.insert(lines[i]["file"]);
+        ASSERT_EQ(lines[i]["functions"].size(), 1u) << lines[i];
+        const std::string name = lines[i]["functions"][0]["name"];
+        EXPECT_EQ(name, "gemm" + std::string(lines[i]["suffix"]));
+        EXPECT_NE(read_file(lines[i]["file"]).find(name), std::string::npos);
+    }
+    EXPECT_EQ(files.size(), 2u);
+    EXPECT_FALSE(lines[8].contains("suffix"));  // it is alone
+    EXPECT_EQ(lines[9]["code"], "stack_word_unknown");
+    EXPECT_EQ(ptxgraft({"graft", gemm, "--candidates", "list.jsonl", "--variants-per-module", "0"}).status,
+              2);
+}
+
 TEST_F(Cli, CandidatesOverALimitAreErrors) {
     write_file("list.jsonl", "{\"epilogue\": \"acc bias add.f32 -> acc\"}\n");
     for (const std::string limit : {"registers=8", "code=64"}) {
@@ -123,7 +187,7 @@ TEST_F(Cli, CandidatesOfAWrongCommandLine) {
     EXPECT_EQ(ptxgraft({"graft", gemm, "--candidates", "none.jsonl"}).status, 1);
     EXPECT_EQ(ptxgraft({"graft", gemm, "--candidates", "list.jsonl", "-o", "list.jsonl"}).status, 1);
     EXPECT_EQ(ptxgraft({"graft", gemm, "--candidates", "list.jsonl", "--report", "no/folder/r"}).status, 1);
-    EXPECT_EQ(ptxgraft({"graft", gemm, "--report", "r.json"}).status, 2);
+    EXPECT_EQ(ptxgraft({"graft", gemm, "--report", "-"}).status, 2);
     const Result linked = ptxgraft({"graft", gemm, "--route", "link", "-o", "x.ptx"});
     EXPECT_EQ(linked.status, 2);
     EXPECT_THAT(linked.err, HasSubstr("machine code only"));

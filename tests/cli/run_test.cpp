@@ -35,6 +35,22 @@ TEST_F(Cli, RunComputes) {
     }());
 }
 
+TEST_F(Cli, RunTakesConstantsAsData) {
+    write_file("scale.cu", R"(#include <ptxgraft/site.cuh>
+extern "C" __global__ void k(float* y) {
+    float value = threadIdx.x;
+    PTXGRAFT_SITE("scale", "", mod(f32, value));
+    y[threadIdx.x] = value;
+})");
+    for (const std::string where : {"literals", "data"}) {
+        const Result result =
+            ptxgraft({"run", "scale.cu", "--device", "emulator", "--block", "4", "--expr",
+                      "scale=value = value * 2.5 + 1.0", "--constants", where, "--arg", "out=f32:4:y.npy"});
+        ASSERT_EQ(result.status, 0) << result.err;
+        EXPECT_EQ(elements<float>("y.npy"), (std::vector<float>{1, 3.5f, 6, 8.5f})) << where;
+    }
+}
+
 TEST_F(Cli, RunProfilesAndTraces) {
     write_file("tiny.ptx",
                ".version 8.0\n.target sm_90\n.address_size 64\n.entry k() {\n.reg .b32 %r<3>;\n.shared .b8 "

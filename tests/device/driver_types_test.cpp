@@ -32,6 +32,10 @@ PTXGRAFT_LATER_DRIVER_FUNCTIONS(PTXGRAFT_SAME_SHAPE)
 template <class Ours, class Theirs> constexpr bool equal(Ours ours, Theirs theirs) {
     return static_cast<int>(ours) == static_cast<int>(theirs);
 }
+static_assert(equal(CaptureMode::relaxed, CU_STREAM_CAPTURE_MODE_RELAXED));
+static_assert(equal(CaptureStatus::none, CU_STREAM_CAPTURE_STATUS_NONE));
+static_assert(equal(CaptureStatus::active, CU_STREAM_CAPTURE_STATUS_ACTIVE));
+static_assert(equal(CaptureStatus::invalidated, CU_STREAM_CAPTURE_STATUS_INVALIDATED));
 static_assert(equal(Result::success, CUDA_SUCCESS));
 static_assert(equal(Result::invalid_value, CUDA_ERROR_INVALID_VALUE));
 static_assert(equal(Result::out_of_memory, CUDA_ERROR_OUT_OF_MEMORY));

@@ -71,10 +71,12 @@ bool inside(DevicePointer address, std::size_t bytes) {
 
 void* host(DevicePointer address) { return reinterpret_cast<void*>(address); }
 
-template <class Handle> Handle new_handle() {
+std::uint64_t new_number() {
     static std::uint64_t last = 0;
-    return reinterpret_cast<Handle>(++last * 16);
+    return ++last * 16;
 }
+// Of all kinds each has a number of its own.
+template <class Handle> Handle new_handle() { return reinterpret_cast<Handle>(new_number()); }
 
 // Which launch the driver would make of this; what it does to memory comes when it runs. (Some variants of
 // the library have no launches.)
@@ -102,7 +104,18 @@ template <class Handle> Handle new_handle() {
     }
 }
 
+[[maybe_unused]] constexpr auto capture_unsupported = static_cast<Result>(900),
+                                capture_invalidated = static_cast<Result>(901);
+
+[[maybe_unused]] bool is_captured(Stream stream) { return state.captures.contains(number(stream)); }
+
 [[maybe_unused]] Result run(FakeLaunch launch) {
+    if (const auto captured = state.captures.find(launch.stream);
+        captured != state.captures.end() && !launch.of_graph) {
+        if (state.capture_is_invalidated) return capture_invalidated;
+        state.graph_launches[captured->second].push_back(std::move(launch));
+        return Result::success;
+    }
     if (launch.function == "fill") {
         DevicePointer target = 0;
         unsigned count = 0;
@@ -311,12 +324,16 @@ FAKE Result cuStreamCreateWithPriority(Stream* stream, unsigned flags, int prior
     ++state.streams;
     return call.result;
 }
-FAKE Result cuStreamDestroy_v2(Stream) {
+FAKE Result cuStreamDestroy_v2(Stream stream) {
     const Call call("cuStreamDestroy_v2");
+    if (is_captured(stream)) return capture_unsupported;
     --state.streams;
     return call.result;
 }
-FAKE Result cuStreamSynchronize(Stream) { return in_context("cuStreamSynchronize"); }
+FAKE Result cuStreamSynchronize(Stream stream) {
+    const Call call("cuStreamSynchronize");
+    return is_captured(stream) ? capture_unsupported : call.result;
+}
 FAKE Result cuEventCreate(Event* event, unsigned) {
     const Call call("cuEventCreate");
     if (call.failed()) return call.result;
@@ -534,6 +551,54 @@ std::uint64_t last_graph = 0;  // a test has one that it still changes
 
 }  // namespace
 
+FAKE Result cuStreamBeginCapture_v2(Stream stream, CaptureMode mode) {
+    const Call call("cuStreamBeginCapture_v2");
+    if (call.failed()) return call.result;
+    if (number(stream) == 0) return capture_unsupported;  // the legacy stream
+    if (mode != CaptureMode::relaxed || is_captured(stream)) return invalid_value;
+    last_graph = number(new_handle<Graph>());
+    state.graph_launches[last_graph];
+    state.captures[number(stream)] = last_graph;
+    return call.result;
+}
+FAKE Result cuStreamGetCaptureInfo_v3(Stream stream, CaptureStatus* status, std::uint64_t* id, Graph* graph,
+                                      const GraphNode** dependencies, const GraphEdgeData** edges,
+                                      std::size_t* count) {
+    static GraphNode last = nullptr;
+    const Call call("cuStreamGetCaptureInfo_v3");
+    if (call.failed()) return call.result;
+    *status = CaptureStatus::none;
+    if (!is_captured(stream)) return call.result;
+    *status = state.capture_is_invalidated ? CaptureStatus::invalidated : CaptureStatus::active;
+    const std::uint64_t captured = state.captures[number(stream)];
+    *id = captured;
+    *graph = reinterpret_cast<Graph>(captured);
+    last = reinterpret_cast<GraphNode>(state.graph_launches[captured].size());
+    *dependencies = &last;
+    *edges = nullptr;
+    *count = last == nullptr ? 0 : 1;
+    return call.result;
+}
+FAKE Result cuStreamEndCapture(Stream stream, Graph* graph) {
+    const Call call("cuStreamEndCapture");
+    if (!is_captured(stream)) return invalid_value;
+    const std::uint64_t captured = state.captures[number(stream)];
+    state.captures.erase(number(stream));
+    if (call.failed() || state.capture_is_invalidated) {
+        state.graph_launches.erase(captured);
+        *graph = nullptr;
+        return call.failed() ? call.result : capture_invalidated;
+    }
+    *graph = reinterpret_cast<Graph>(captured);
+    ++state.graphs;
+    return call.result;
+}
+FAKE void fake_cuda_capture_foreign(std::uint64_t stream) {
+    FakeLaunch launch{};
+    launch.function = "foreign";
+    launch.is_foreign = true;
+    state.graph_launches[state.captures.at(stream)].push_back(std::move(launch));
+}
 FAKE Result cuGraphCreate(Graph* graph, unsigned) {
     const Call call("cuGraphCreate");
     if (call.failed()) return call.result;

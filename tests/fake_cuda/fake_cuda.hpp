@@ -24,6 +24,7 @@ struct FakeLaunch {
     bool programmatic = false;
     std::optional<int> priority = {};
     bool of_graph = false;
+    bool is_foreign = false;  ///< what fake_cuda_capture_foreign() added
 };
 
 /// What cuTensorMapEncodeTiled was given; the map itself gets the number of the encoding in each byte.
@@ -100,6 +101,8 @@ struct FakeCuda {
     /// launches of each graph by its handle; an executable one has its own
     std::map<std::uint64_t, std::vector<FakeLaunch>> graph_launches;
     unsigned long long instantiate_flags = 0;
+    std::map<std::uint64_t, std::uint64_t> captures;  ///< the graph that each captured stream fills
+    bool capture_is_invalidated = false;              ///< of any stream: as a forbidden call leaves it
     std::map<int, std::uintptr_t> jit_options;
     std::string jit_ptx;
     bool large_clusters = false;  ///< allowed by cuFuncSetAttribute
@@ -115,6 +118,8 @@ struct FakeCuda {
 
 /// The library's state; looked up with dlsym. Tests of several threads read it when these are done.
 extern "C" FakeCuda* fake_cuda();
+/// What another library launches on a stream that is captured.
+extern "C" void fake_cuda_capture_foreign(std::uint64_t stream);
 /// Waits until a call hangs.
 extern "C" void fake_cuda_await_hanging();
 /// Lets what hangs go on.

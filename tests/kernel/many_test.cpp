@@ -8,6 +8,7 @@
 
 #include "ptxgraft/kernel.hpp"
 #include "route_kernels.hpp"
+#include "support/files.hpp"
 
 namespace ptxgraft {
 namespace {
@@ -293,6 +294,31 @@ TEST(Many, SeveralCallersAtOnce) {
         });
     for (std::thread& caller : callers) caller.join();
     EXPECT_EQ(right, 24);
+}
+
+// An assembler that has a cache, and the cache of the call: both know the same keys, and neither waits for
+// itself.
+TEST(Many, AnAssemblerWithACacheOfItsOwn) {
+    const TemporaryFolder folder;
+    const Skeleton skeleton = skeleton_of(two_copies);
+    const Counting counting;
+    for (const bool is_same : {true, false}) {
+        const Cache cache = *Cache::open({.dir = folder.str() + (is_same ? "/a" : "/b")});
+        const Cache second = is_same ? cache : *Cache::open({.dir = folder.str() + "/b"});
+        const auto assembler = cached(counting, second);
+        const GraftOptions options{.assembler = assembler.get(), .cache = &cache};
+        const int before = counting.count;
+        for (int i = 0; i < 2; ++i) {
+            const auto code = skeleton.assemble({{"s", stub_of(skeleton)}}, options);
+            ASSERT_TRUE(code) << describe(code.error());
+        }
+        const auto refused = skeleton.assemble(
+            {{"s", stub_of(skeleton)}},
+            {.assemble = {.limits = {.registers = 4}}, .assembler = assembler.get(), .cache = &cache});
+        ASSERT_FALSE(refused);
+        EXPECT_EQ(refused.error().code, Errc::assemble_limit_exceeded);
+        EXPECT_EQ(counting.count, before + 2);
+    }
 }
 
 }  // namespace

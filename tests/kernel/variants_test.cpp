@@ -2,12 +2,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <set>
 
 #include "device/fake_gpu.hpp"
 #include "ptxgraft/expression.hpp"
 #include "ptxgraft/kernel.hpp"
 #include "route_kernels.hpp"
+#include "support/files.hpp"
 
 namespace ptxgraft {
 namespace {
@@ -282,6 +285,121 @@ TEST(Variants, ABadOneHarmsNobody) {
         ASSERT_FALSE(alone);
         EXPECT_EQ(describe(results[i].error()), describe(alone.error()));
     }
+}
+
+// What a batch gives, as one can compare it: the code of each entry's own, or the error.
+std::string fact_of(const Expected<MachineCode>& result) {
+    if (!result) return describe(result.error());
+    for (const FunctionUsage& f : result->cubin->functions)
+        if (f.name == "k" + result->suffix) return "k of " + std::to_string(f.code_bytes);
+    return "no entry k" + result->suffix;
+}
+
+// A second batch of the same candidates assembles nothing, in whichever order and company they come: those
+// that were assembled together, alone, or not at all.
+TEST(Variants, BatchesAreKept) {
+    const TemporaryFolder folder;
+    const Skeleton skeleton = skeleton_of(kernel(copy("allow warp") + copy("allow warp")));
+    const auto with = [&](const std::string& more) {
+        return std::vector<Graft>{{"s", stub_of(skeleton, std::string(stub_text) + more)}};
+    };
+    Candidates candidates;
+    for (int i = 0; i < 18; ++i)
+        candidates.push_back(with("add.f32 acc, acc, " + std::to_string(i) + ".0;\n"));
+    candidates[3] = with("redux.sync.min.f32 acc, acc, -1;\n");  // of no sm_90a
+    candidates[11] = with("redux.sync.max.f32 acc, acc, -1;\n");
+    candidates[15] = candidates[2];
+    const auto run = [&](const Cache& cache, const Candidates& some, int& count) {
+        const Counting assembler;
+        auto results = skeleton.assemble_many(some, {.assembler = &assembler, .cache = &cache},
+                                              {.threads = 2, .variants_per_module = 4});
+        count = assembler.count;
+        return results;
+    };
+    int count = 0;
+    const Cache first = *Cache::open({.dir = folder.str()});
+    std::vector<std::string> facts;
+    for (const auto& result : run(first, candidates, count)) facts.push_back(fact_of(result));
+    EXPECT_GT(count, 5);
+    const Cache second = *Cache::open({.dir = folder.str()});
+    std::reverse(candidates.begin(), candidates.end());
+    std::reverse(facts.begin(), facts.end());
+    for (const auto& [cache, level] : {std::pair(&first, CacheLevel::memory),
+                                       {&second, CacheLevel::disk},
+                                       {&second, CacheLevel::memory}}) {
+        const auto results = run(*cache, candidates, count);
+        EXPECT_EQ(count, 0);
+        for (std::size_t i = 0; i < results.size(); ++i) {
+            EXPECT_EQ(fact_of(results[i]), facts[i]);
+            if (results[i]) { EXPECT_NE(results[i]->from, CacheLevel::none) << i; }
+        }
+        if (level == CacheLevel::disk) { EXPECT_EQ(results[0]->from, CacheLevel::disk); }
+        candidates.pop_back();  // another company
+        facts.pop_back();
+    }
+    // One that is asked for alone is not one that stands beside others.
+    const auto results = run(second, candidates, count);
+    const auto beside = std::ranges::find_if(results, [](const auto& r) { return r && r->suffix != ""; });
+    ASSERT_NE(beside, results.end());
+    const auto& candidate = candidates[static_cast<std::size_t>(beside - results.begin())];
+    const Counting assembler;
+    const auto alone = skeleton.assemble(candidate, {.assembler = &assembler, .cache = &second});
+    ASSERT_TRUE(alone);
+    EXPECT_EQ(alone->suffix, "");
+    EXPECT_EQ(assembler.count, 1);
+}
+
+// Where a module went, its candidates are assembled anew, and are found from then on.
+TEST(Variants, AModuleThatWentIsMadeAgain) {
+    const TemporaryFolder folder;
+    const Skeleton skeleton = skeleton_of(text);
+    const Candidates candidates = adding_many(skeleton, 8);
+    const auto count_of = [&] {
+        const Cache cache = *Cache::open({.dir = folder.str()});
+        const Counting assembler;
+        for (const auto& result :
+             skeleton.assemble_many(candidates, {.assembler = &assembler, .cache = &cache},
+                                    {.threads = 1, .variants_per_module = 4}))
+            EXPECT_TRUE(result) << describe(result.error());
+        return assembler.count.load();
+    };
+    EXPECT_EQ(count_of(), 2);
+    std::filesystem::path largest;
+    for (const auto& file : std::filesystem::directory_iterator(folder.path))
+        if (largest.empty() || file.file_size() > std::filesystem::file_size(largest)) largest = file.path();
+    std::filesystem::remove(largest);
+    EXPECT_EQ(count_of(), 1);
+    EXPECT_EQ(count_of(), 0);
+}
+
+// Kept ones are loaded as new ones are: each module once.
+TEST(Variants, AGpuLoadsAKeptModuleOnce) {
+    fake() = {};
+    const auto device = Device::open("cuda", driver());
+    ASSERT_OK(device);
+    const Skeleton skeleton = skeleton_of(text);
+    const Candidates candidates = adding_many(skeleton, 10);
+    const Cache cache = *Cache::open();
+    const auto graft = [&] {
+        return skeleton.graft_many(candidates, *device, {.entry = "direct", .cache = &cache},
+                                   {.threads = 1, .variants_per_module = 5});
+    };
+    std::vector<std::string> entries;
+    {
+        const auto kernels = graft();
+        for (const auto& kernel : kernels) entries.emplace_back(kernel->entry());
+    }
+    EXPECT_EQ(device->loaded_modules(), 0u);
+    const auto kernels = graft();
+    EXPECT_EQ(device->loaded_modules(), 2u);
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+        ASSERT_OK(kernels[i]);
+        EXPECT_EQ(kernels[i]->entry(), entries[i]);
+        EXPECT_EQ(kernels[i]->machine_code().from, CacheLevel::memory);
+        EXPECT_THAT(kernels[i]->ptx(), HasSubstr(".entry " + entries[i] + "("));
+    }
+    EXPECT_OK(kernels[7]->launch({}, *device->allocate(4)));
+    EXPECT_EQ(fake().launches.back().function, entries[7]);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
@@ -11,8 +12,10 @@
 #include <random>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "link/cache/turn.hpp"
 #include "support/cache_examples.hpp"
 #include "support/files.hpp"
 
@@ -80,7 +83,7 @@ TEST(CacheProcesses, ShareAFolderUnderACap) {
     expect_success(children);
     expect_sound(folder, cap);
     const CacheCounters counters = open(folder, cap).folder()->counters;
-    EXPECT_EQ(counters.memory_hits + counters.disk_hits + counters.misses, 4u * 600);
+    EXPECT_EQ(counters.memory_hits + counters.disk_hits + counters.joined + counters.misses, 4u * 600);
     EXPECT_EQ(counters.stored, counters.misses);
     EXPECT_GT(counters.evicted, 0u);
 }
@@ -186,6 +189,175 @@ TEST(CacheProcesses, AStoppedOneStopsNobody) {
     ::waitpid(child, nullptr, 0);
     ask(open(folder, 1 << 30), 1'000'000);
     EXPECT_TRUE(fs::exists(entry_path(folder.path, 1'000'000)));
+}
+
+// A pipe through which children tell numbers.
+class Told {
+  public:
+    Told() { EXPECT_EQ(::pipe(ends_), 0); }
+    ~Told() {
+        ::close(ends_[0]);
+        ::close(ends_[1]);
+    }
+    Told(const Told&) = delete;
+    Told& operator=(const Told&) = delete;
+    void tell(std::uint64_t number) const {
+        EXPECT_EQ(::write(ends_[1], &number, sizeof number), ssize_t{sizeof number});
+    }
+    [[nodiscard]] std::uint64_t wait() const {
+        std::uint64_t number = 0;
+        EXPECT_EQ(::read(ends_[0], &number, sizeof number), ssize_t{sizeof number});
+        return number;
+    }
+    // What was told, when no child is left that could.
+    [[nodiscard]] std::vector<std::uint64_t> rest() {
+        ::close(std::exchange(ends_[1], -1));
+        std::vector<std::uint64_t> numbers;
+        for (std::uint64_t number = 0; ::read(ends_[0], &number, sizeof number) == ssize_t{sizeof number};)
+            numbers.push_back(number);
+        return numbers;
+    }
+
+  private:
+    int ends_[2] = {-1, -1};
+};
+
+// Asks for machine code whose making takes long and tells of it.
+CacheLevel ask_slowly(const Cache& cache, std::uint64_t number, const Told& made,
+                      std::chrono::milliseconds time) {
+    CacheLevel from = CacheLevel::none;
+    const auto make = [&]() -> Expected<Cubin> {
+        made.tell(number);
+        std::this_thread::sleep_for(time);
+        return test::cubin_of(number);
+    };
+    const auto cubin = link::find_or_make(cache, test::key_of(number), make, &from);
+    EXPECT_TRUE(cubin && test::equal(**cubin, test::cubin_of(number))) << number;
+    return from;
+}
+
+TEST(CacheProcesses, OneWorksAndTheOthersWait) {
+    const TemporaryFolder folder;
+    Told made;
+    std::vector<pid_t> children;
+    for (int i = 0; i < 4; ++i)
+        children.push_back(start([&] {
+            const Cache cache = open(folder, 1 << 30);
+            for (std::uint64_t number = 0; number < 12; ++number) (void)ask_slowly(cache, number, made, 20ms);
+        }));
+    expect_success(children);
+    EXPECT_EQ(made.rest().size(), 12u);
+    const CacheCounters counters = open(folder, 1 << 30).folder()->counters;
+    EXPECT_EQ(counters.misses, 12u);
+    EXPECT_EQ(counters.stored, 12u);
+    EXPECT_EQ(counters.disk_hits + counters.joined, 36u);
+    EXPECT_GT(counters.joined, 10u);
+    for (const auto& file : fs::directory_iterator(folder.path))
+        EXPECT_NE(file.path().extension(), ".ptxgraft-work") << file.path();
+    expect_sound(folder, 1 << 30);
+}
+
+// Errors are had by those who wait, too; what is of its caller alone is not, and then they work themselves.
+TEST(CacheProcesses, WhatIsNotKeptIsMadeByEach) {
+    const TemporaryFolder folder;
+    Told made;
+    std::vector<pid_t> children;
+    for (int i = 0; i < 3; ++i)
+        children.push_back(start([&] {
+            const Cache cache = open(folder, 1 << 30);
+            for (const Errc code : {Errc::assemble_failed, Errc::out_of_memory}) {
+                const auto make = [&]() -> Expected<Cubin> {
+                    made.tell(static_cast<std::uint64_t>(code));
+                    std::this_thread::sleep_for(30ms);
+                    return fail(code, "why");
+                };
+                const auto key = test::key_of(static_cast<std::uint64_t>(code));
+                EXPECT_EQ(link::find_or_make(cache, key, make).error().code, code);
+            }
+        }));
+    expect_success(children);
+    const auto numbers = made.rest();
+    EXPECT_EQ(std::count(numbers.begin(), numbers.end(), std::uint64_t(Errc::assemble_failed)), 1);
+    EXPECT_EQ(std::count(numbers.begin(), numbers.end(), std::uint64_t(Errc::out_of_memory)), 3);
+}
+
+// The turn of a process that is killed is the next one's, and its file goes with that.
+TEST(CacheProcesses, AKilledOnesWorkIsAnothers) {
+    const TemporaryFolder folder;
+    for (int round = 0; round < 5; ++round) {
+        const auto number = static_cast<std::uint64_t>(round);
+        const Told begun, made;
+        const pid_t dying = start([&] {
+            const Cache cache = open(folder, 1 << 30);
+            (void)ask_slowly(cache, number, begun, 60s);
+        });
+        EXPECT_EQ(begun.wait(), number);
+        std::vector<pid_t> waiting;
+        for (int i = 0; i < 3; ++i)
+            waiting.push_back(start([&] {
+                const Cache cache = open(folder, 1 << 30);
+                (void)ask_slowly(cache, number, made, 1ms);
+            }));
+        std::this_thread::sleep_for(20ms);
+        const auto before = std::chrono::steady_clock::now();
+        ::kill(dying, SIGKILL);
+        ::waitpid(dying, nullptr, 0);
+        expect_success(waiting);
+        EXPECT_LT(std::chrono::steady_clock::now() - before, 5s);
+        EXPECT_EQ(made.wait(), number);
+    }
+    for (const auto& file : fs::directory_iterator(folder.path))
+        EXPECT_NE(file.path().extension(), ".ptxgraft-work") << file.path();
+    expect_sound(folder, 1 << 30);
+}
+
+// What a killed one leaves of a turn that nobody takes is cleared away.
+TEST(CacheProcesses, ATurnThatIsLeftGoes) {
+    const TemporaryFolder folder;
+    const Told begun;
+    const pid_t dying = start([&] {
+        const Cache cache = open(folder, 1 << 30);
+        (void)ask_slowly(cache, 1, begun, 60s);
+    });
+    (void)begun.wait();
+    const fs::path turn = folder.path / (test::key_of(1).hex() + ".ptxgraft-work");
+    const Cache cache = open(folder, 1 << 30);
+    EXPECT_EQ(cache.verify()->abandoned, 0u);
+    EXPECT_TRUE(fs::exists(turn));  // it works
+    ::kill(dying, SIGKILL);
+    ::waitpid(dying, nullptr, 0);
+    EXPECT_EQ(cache.verify()->abandoned, 1u);
+    EXPECT_FALSE(fs::exists(turn));
+}
+
+// A turn is waited for as long as one has patience for it.
+TEST(CacheProcesses, PatienceEnds) {
+    const TemporaryFolder folder;
+    const std::string path = (folder.path / "turn").string();
+    const Told begun;
+    const pid_t holder = start([&] {
+        const link::Turn turn(path, 0ms);
+        EXPECT_FALSE(turn.has_waited());
+        begun.tell(1);
+        std::this_thread::sleep_for(60s);
+    });
+    (void)begun.wait();
+    const auto before = std::chrono::steady_clock::now();
+    {
+        const link::Turn turn(path, 100ms);
+        EXPECT_TRUE(turn.has_waited());
+    }
+    const auto time = std::chrono::steady_clock::now() - before;
+    EXPECT_GE(time, 100ms);
+    EXPECT_LT(time, 5s);
+    EXPECT_TRUE(fs::exists(path));  // it is the other's
+    ::kill(holder, SIGKILL);
+    ::waitpid(holder, nullptr, 0);
+    { const link::Turn turn(path, 0ms); }
+    EXPECT_FALSE(fs::exists(path));
+    // Nor does a folder that is none stop anybody.
+    const link::Turn nowhere("/dev/null/turn", 60s);
+    EXPECT_FALSE(nowhere.has_waited());
 }
 
 }  // namespace

@@ -60,9 +60,13 @@ typedef struct ptxgraft_batch_options {
     void (*on_result)(size_t candidate, ptxgraft_status status, const ptxgraft_machine_code* code,
                       const ptxgraft_kernel* kernel, void* payload);
     void* payload;
+    /** So many candidates are assembled, and loaded, as one module: at least 1. Each has entries of its own
+        in it, told apart by ptxgraft_machine_code_info::suffix; they share the module's variables. A cache
+        finds each of them again. */
+    size_t variants_per_module;
 } ptxgraft_batch_options;
 #define PTXGRAFT_BATCH_OPTIONS_INIT \
-    { sizeof(ptxgraft_batch_options), NULL, 0, 0, 32, NULL, NULL, NULL }
+    { sizeof(ptxgraft_batch_options), NULL, 0, 0, 32, NULL, NULL, NULL, 1 }
 
 /** The results of many candidates, in their order. It never changes. Threads: any number read one at once. */
 typedef struct ptxgraft_batch ptxgraft_batch;

@@ -64,9 +64,11 @@ typedef struct ptxgraft_machine_code_info {
     uint64_t constant_size; /**< of the module's `.const` variables, and of constants that functions share */
     double render, assemble, link, load;
     double assembly; /**< of the assembly or the linking that made it, whenever that was */
+    /** Behind the names of its entries, where several candidates are in it; "" where it stands alone. */
+    const char* suffix;
 } ptxgraft_machine_code_info;
 #define PTXGRAFT_MACHINE_CODE_INFO_INIT \
-    { sizeof(ptxgraft_machine_code_info), NULL, NULL, PTXGRAFT_CACHE_LEVEL_none, 0, 0, 0, 0, 0, 0 }
+    { sizeof(ptxgraft_machine_code_info), NULL, NULL, PTXGRAFT_CACHE_LEVEL_none, 0, 0, 0, 0, 0, 0, NULL }
 PTXGRAFT_C_API ptxgraft_status ptxgraft_machine_code_get_info(ptxgraft_machine_code_info* info,
                                                               const ptxgraft_machine_code* code);
 
@@ -106,6 +108,21 @@ PTXGRAFT_C_API size_t ptxgraft_machine_code_get_route_count(const ptxgraft_machi
 PTXGRAFT_C_API ptxgraft_status ptxgraft_machine_code_get_route(ptxgraft_route_info* info,
                                                                const ptxgraft_machine_code* code,
                                                                size_t route);
+
+/** Constants of a site that are data: whoever loads the machine code writes them to the variable, eight bytes
+    for each. Kernels of this library have them already. */
+typedef struct ptxgraft_bank_info {
+    size_t struct_size;
+    const char* site;
+    const char* variable; /**< its name in PTX: what cuModuleGetGlobal finds */
+    const uint64_t* constants;
+    size_t constant_count;
+} ptxgraft_bank_info;
+#define PTXGRAFT_BANK_INFO_INIT \
+    { sizeof(ptxgraft_bank_info), NULL, NULL, NULL, 0 }
+PTXGRAFT_C_API size_t ptxgraft_machine_code_get_bank_count(const ptxgraft_machine_code* code);
+PTXGRAFT_C_API ptxgraft_status ptxgraft_machine_code_get_bank(ptxgraft_bank_info* info,
+                                                              const ptxgraft_machine_code* code, size_t bank);
 
 /** What the assembler says of lost performance, where the options allow it. */
 typedef struct ptxgraft_loss_info {

@@ -166,6 +166,54 @@ PTXGRAFT_C_API ptxgraft_status ptxgraft_stub_create_from_ptx(ptxgraft_stub** stu
 /** Compiles a stack program without a skeleton, for operands such as `mod f32 acc, in f32 bias`. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_stub_create_for_signature(ptxgraft_stub** stub, const char* signature,
                                                                   const char* program, size_t size);
+
+/** What the text of a stub is written in. */
+typedef enum ptxgraft_language PTXGRAFT_C_ENUM {
+    PTXGRAFT_LANGUAGE_program = 0,    /**< a stack program, or a whole `.stub` file (stack.hpp) */
+    PTXGRAFT_LANGUAGE_expression = 1, /**< such as `acc = max(acc + bias, 0)` (expression.hpp) */
+    PTXGRAFT_LANGUAGE_ptx = 2         /**< PTX by hand */
+} ptxgraft_language;
+
+/** Where the constants of a stub stand. */
+typedef enum ptxgraft_constants PTXGRAFT_C_ENUM {
+    PTXGRAFT_CONSTANTS_literals = 0, /**< in the text */
+    PTXGRAFT_CONSTANTS_data = 1      /**< in a `.const` variable of the module: stubs that differ in constants
+                                          alone share machine code, and ptxgraft_kernel_set_constants()
+                                          changes those of a kernel. Not of PTX by hand. */
+} ptxgraft_constants;
+
+/** A stub to make. What is of another language does nothing. */
+typedef struct ptxgraft_stub_options {
+    size_t struct_size;
+    const char* text; /**< of `text_size` bytes */
+    size_t text_size;
+    ptxgraft_language language;
+    ptxgraft_constants constants;
+    uint32_t leftovers_are_errors; /**< 1: of programs; values that nobody uses at the end are an error */
+    uint32_t contract;             /**< 1: of expressions; a * b + c may become one fma */
+    uint32_t approximate;          /**< 1: of expressions; functions and / are the approximate ones */
+    uint32_t flush_subnormals;     /**< 1: of expressions; f32 operations flush subnormals to zero */
+} ptxgraft_stub_options;
+#define PTXGRAFT_STUB_OPTIONS_INIT                                                                         \
+    {                                                                                                      \
+        sizeof(ptxgraft_stub_options), NULL, 0, PTXGRAFT_LANGUAGE_program, PTXGRAFT_CONSTANTS_literals, 0, \
+            0, 0, 0                                                                                        \
+    }
+/** Makes a stub for a site. Those of programs and expressions have a dataflow hash: of candidates that
+    compute the same one is assembled. */
+PTXGRAFT_C_API ptxgraft_status ptxgraft_stub_create(ptxgraft_stub** stub, const ptxgraft_skeleton* skeleton,
+                                                    const char* site, const ptxgraft_stub_options* options);
+
+/** The constants of a stub that has them as data: their bits, a number in the lowest bits of each, in the
+    order in which the text pushes those that count. With null `constants`, `*count` becomes how many there
+    are; else it is, on entry, for how many there is room, as with texts. */
+PTXGRAFT_C_API ptxgraft_status ptxgraft_stub_get_constants(uint64_t* constants, size_t* count,
+                                                           const ptxgraft_stub* stub);
+/** The same stub with other constants, without a compile. PTXGRAFT_STATUS_constants_differ for another number
+    of them. */
+PTXGRAFT_C_API ptxgraft_status ptxgraft_stub_create_with_constants(ptxgraft_stub** stub,
+                                                                   const ptxgraft_stub* original,
+                                                                   const uint64_t* constants, size_t count);
 PTXGRAFT_C_API void ptxgraft_stub_destroy(ptxgraft_stub* stub);
 
 /** Text: the PTX that is spliced into the skeleton. */

@@ -113,13 +113,13 @@ void write_outputs(std::vector<LaunchResult>& results) {
     take(write_files(files));
 }
 
-std::string differences(const LaunchPlan& plan, const std::vector<LaunchResult>& results) {
-    std::string text;
+std::vector<BufferDifference> differences(const LaunchPlan& plan, const std::vector<LaunchResult>& results) {
+    std::vector<BufferDifference> all;
     for (const auto& [output, array] : results) {
-        const std::string what = output->expected ? difference(array, *output->expected) : "";
-        if (!what.empty()) text += fmt::format("error: {} {}\n", plan.buffers[output->buffer].text, what);
+        std::string what = output->expected ? difference(array, *output->expected) : "";
+        if (!what.empty()) all.push_back({plan.buffers[output->buffer].text, std::move(what)});
     }
-    return text;
+    return all;
 }
 
 }  // namespace ptxgraft::cli

@@ -3,6 +3,7 @@
 /// The buffers of a launch on a device: what they begin as, the arguments that refer to them, what they hold
 /// afterwards.
 
+#include <string>
 #include <vector>
 
 #include "cli/launch/file.hpp"
@@ -37,8 +38,12 @@ class LaunchMemory {
 /// Writes the arrays to their files: all or none. The verb ends with an error.
 void write_outputs(std::vector<LaunchResult>& results);
 
-/// One line for each that is not as it is expected; empty: all are.
-[[nodiscard]] std::string differences(const LaunchPlan& plan, const std::vector<LaunchResult>& results);
+/// What is not as it is expected: a buffer by its name, and how it differs.
+struct BufferDifference {
+    std::string buffer, what;
+};
+[[nodiscard]] std::vector<BufferDifference> differences(const LaunchPlan& plan,
+                                                        const std::vector<LaunchResult>& results);
 
 /// Ends the verb with an error that has its place in the launch file, if there is one.
 [[noreturn]] void fail_in_launch_file(Error error, const LaunchPlan& plan, Span span);

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <mutex>
 #include <new>
+#include <thread>
 #include <unordered_map>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include "link/cache/counters.hpp"
 #include "link/cache/folder.hpp"
 #include "link/cache/memory.hpp"
+#include "link/cache/turn.hpp"
 
 namespace ptxgraft::link {
 
@@ -25,6 +27,7 @@ class CacheData {
 
     using Make = std::function<Outcome()>;
     Outcome find_or_make(const Key& key, const Make& make, CacheLevel& from);
+    void keep(const Key& key, const Outcome& outcome);
 
     [[nodiscard]] const CacheOptions& options() const { return options_; }
     [[nodiscard]] const Counters& counters() const { return counters_; }
@@ -42,6 +45,7 @@ class CacheData {
     // Work of one thread that others wait for.
     struct Flight {
         std::condition_variable ended;
+        const std::thread::id leader = std::this_thread::get_id();
         bool is_over = false;
         std::optional<Outcome> outcome;  // none: it is for those who wait to try themselves
         CacheLevel from = CacheLevel::none;
@@ -52,6 +56,7 @@ class CacheData {
     [[nodiscard]] Outcome lead(const Key& key, const std::shared_ptr<Flight>& flight, const Make& make,
                                CacheLevel& from);
     void keep_in_memory(const Key& key, const Outcome& outcome);
+    void store(const Key& key, const Outcome& outcome);
 
     CacheOptions options_;
     Counters counters_;
@@ -63,6 +68,8 @@ class CacheData {
 
 namespace {
 
+// How long a process waits for another one that makes what it wants: longer than nearly all assemblies take.
+constexpr std::chrono::seconds turn_patience(60);
 // Seconds after which the folder hears again that an entry is used which memory has.
 constexpr std::int64_t refresh_after = 600;
 
@@ -135,6 +142,11 @@ Outcome CacheData::find_or_make(const Key& key, const Make& make, CacheLevel& fr
             lock.unlock();
             return lead(key, flight, make, from);
         }
+        if (flight->leader == std::this_thread::get_id()) {  // its work is in two hands: ours already
+            lock.unlock();
+            from = CacheLevel::none;
+            return make ? make() : Error{Errc::work_stopped};
+        }
         flight->ended.wait(lock, [&] { return flight->is_over; });
         from = flight->from;
         if (!flight->outcome) continue;
@@ -145,24 +157,42 @@ Outcome CacheData::find_or_make(const Key& key, const Make& make, CacheLevel& fr
 
 Outcome CacheData::lead(const Key& key, const std::shared_ptr<Flight>& flight, const Make& make,
                         CacheLevel& from) {
+    std::optional<Turn> turn;  // ends when what was made is stored
     {
         const Leader leader(*this, key, flight);
         if (folder_) flight->outcome = folder_->find(key);
+        if (folder_ && make && !flight->outcome) {
+            turn.emplace(folder_->turn_path(key), turn_patience);
+            flight->outcome = folder_->find(key);
+        }
         flight->from = from = flight->outcome ? CacheLevel::disk : CacheLevel::none;
-        counters_.add(flight->outcome ? &CacheCounters::disk_hits : &CacheCounters::misses);
+        counters_.add(!flight->outcome             ? &CacheCounters::misses
+                      : turn && turn->has_waited() ? &CacheCounters::joined
+                                                   : &CacheCounters::disk_hits);
         if (!flight->outcome) {
-            Outcome made = make();
+            Outcome made = make ? make() : Error{Errc::work_stopped};
             if (is_of_its_caller(made)) return made;
             flight->outcome = std::move(made);
         }
     }
     // Those who waited are on their way by now, and nobody changes the outcome any more.
-    if (from == CacheLevel::none && folder_ && is_kept(*flight->outcome)) {
-        try {
-            folder_->store(key, *flight->outcome);
-        } catch (const std::bad_alloc&) { counters_.add(&CacheCounters::not_stored); }
-    }
+    if (from == CacheLevel::none && is_kept(*flight->outcome)) store(key, *flight->outcome);
     return *flight->outcome;
+}
+
+void CacheData::store(const Key& key, const Outcome& outcome) {
+    if (!folder_) return;
+    try {
+        folder_->store(key, outcome);
+    } catch (const std::bad_alloc&) { counters_.add(&CacheCounters::not_stored); }
+}
+
+void CacheData::keep(const Key& key, const Outcome& outcome) {
+    {
+        const std::lock_guard lock(mutex_);
+        keep_in_memory(key, outcome);
+    }
+    store(key, outcome);
 }
 
 CacheData& data_of(const Cache& cache) { return *cache.data_; }
@@ -183,11 +213,12 @@ Expected<std::shared_ptr<const T>> find_or_make_as(const Cache& cache, const Key
         return shared(std::move(*made));
     };
     CacheLevel level = CacheLevel::none;
-    Outcome outcome = data_of(cache).find_or_make(key, make_outcome, level);
+    Outcome outcome =
+        data_of(cache).find_or_make(key, make ? CacheData::Make(make_outcome) : CacheData::Make(), level);
     if (!std::holds_alternative<Error>(outcome) &&
         !std::holds_alternative<std::shared_ptr<const T>>(outcome)) {  // whoever wrote that was no cache
         level = CacheLevel::none;
-        outcome = make_outcome();
+        outcome = make ? make_outcome() : Error{Errc::work_stopped};
     }
     if (from != nullptr) *from = level;
     if (auto* error = std::get_if<Error>(&outcome)) return tl::unexpected(std::move(*error));
@@ -212,6 +243,16 @@ Expected<std::shared_ptr<const Ptx>> find_or_make(const Cache& cache, const Key&
                                                   const std::function<Expected<Ptx>()>& make,
                                                   CacheLevel* from) {
     return find_or_make_as<Ptx>(cache, key, make, from);
+}
+
+void keep(const Cache& cache, const Key& key, const VariantPlace& place) {
+    data_of(cache).keep(key, shared(place));
+}
+
+std::optional<VariantPlace> find_place(const Cache& cache, const Key& key) {
+    const std::function<Expected<VariantPlace>()> nobody;
+    const auto place = find_or_make_as<VariantPlace>(cache, key, nobody, nullptr);
+    return place ? std::optional(**place) : std::nullopt;
 }
 
 }  // namespace ptxgraft::link

@@ -48,6 +48,10 @@ std::uint64_t size_of(const std::shared_ptr<const Cubin>& cubin) {
     return size;
 }
 
+std::uint64_t size_of(const std::shared_ptr<const VariantPlace>& place) {
+    return sizeof *place + place->suffix.size();
+}
+
 }  // namespace
 
 std::optional<std::uint64_t> entry_size(const EntryHead& head, const Key& key) {
@@ -85,6 +89,7 @@ std::optional<Outcome> decode(const Key& key, std::string_view bytes) {
         case 0: return read_error(payload);
         case 1: return read_result<Cubin>(payload);
         case 2: return read_result<Ptx>(payload);
+        case 3: return read_result<VariantPlace>(payload);
         default: return std::nullopt;
     }
 }

@@ -18,7 +18,8 @@
 
 namespace ptxgraft::link {
 
-using Outcome = std::variant<Error, std::shared_ptr<const Cubin>, std::shared_ptr<const Ptx>>;
+using Outcome = std::variant<Error, std::shared_ptr<const Cubin>, std::shared_ptr<const Ptx>,
+                             std::shared_ptr<const VariantPlace>>;
 
 /// What stands first in an entry's file. Numbers are the machine's.
 struct EntryHead {

@@ -110,6 +110,8 @@ bool Folder::drop(Ledger& ledger, const std::string& path, const struct stat& st
     return true;
 }
 
+std::string Folder::turn_path(const Key& key) const { return path_ + "/" + turn_name(key); }
+
 void Folder::store(const Key& key, const Outcome& outcome) {
     if (!write(key, encode(key, outcome))) counters_.add(&CacheCounters::not_stored);
 }

@@ -1,7 +1,8 @@
 #pragma once
 /// @file folder.hpp
 /// The level of a cache on disk. `KEY.ptxgraft` is an entry, `RANDOM.ptxgraft-new` one that is being written,
-/// `ptxgraft.ledger` what all processes know together (ledger.hpp); other files are left alone.
+/// `KEY.ptxgraft-work` one that is being made (turn.hpp), `ptxgraft.ledger` what all processes know together
+/// (ledger.hpp); other files are left alone.
 ///
 /// - An entry is written as a new file, under that file's lock, and renamed under the folder's. So a new file
 ///   that nobody has locked is one whose writer has died, and goes at the next count of the files.
@@ -39,6 +40,8 @@ class Folder {
     Folder& operator=(const Folder&) = delete;
 
     [[nodiscard]] std::optional<Outcome> find(const Key& key);
+    /// Of the file whose lock is the turn to make what is not there (turn.hpp).
+    [[nodiscard]] std::string turn_path(const Key& key) const;
     void store(const Key& key, const Outcome& outcome);
     /// Says that an entry is used.
     void refresh(const Key& key) const;

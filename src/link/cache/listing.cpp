@@ -22,7 +22,7 @@
 namespace ptxgraft::link {
 namespace {
 
-constexpr std::string_view entry_end = ".ptxgraft", new_end = ".ptxgraft-new";
+constexpr std::string_view entry_end = ".ptxgraft", new_end = ".ptxgraft-new", turn_end = ".ptxgraft-work";
 constexpr std::size_t digits = 16;  // of 64 bits
 constexpr std::uint64_t block = 4096;
 
@@ -38,13 +38,14 @@ std::optional<std::uint64_t> number_of(std::string_view text) {
     return is_ours ? std::optional(number) : std::nullopt;
 }
 
-std::optional<Key> key_of(std::string_view name) {
-    if (name.size() != 2 * digits + entry_end.size() || !name.ends_with(entry_end)) return std::nullopt;
+std::optional<Key> key_of(std::string_view name, std::string_view ending = entry_end) {
+    if (name.size() != 2 * digits + ending.size() || !name.ends_with(ending)) return std::nullopt;
     const auto high = number_of(name.substr(0, digits)), low = number_of(name.substr(digits, digits));
     return high && low ? std::optional(Key{*low, *high}) : std::nullopt;
 }
 
 bool is_begun(std::string_view name) {
+    if (key_of(name, turn_end)) return true;
     return name.size() == digits + new_end.size() && name.ends_with(new_end) &&
            number_of(name.substr(0, digits)).has_value();
 }
@@ -52,6 +53,8 @@ bool is_begun(std::string_view name) {
 }  // namespace
 
 std::string entry_name(const Key& key) { return key.hex().append(entry_end); }
+
+std::string turn_name(const Key& key) { return key.hex().append(turn_end); }
 
 std::string new_name() {
     std::uint64_t number = 0;

@@ -13,6 +13,8 @@
 namespace ptxgraft::link {
 
 [[nodiscard]] std::string entry_name(const Key& key);
+/// The name of the file whose lock is the turn to make an entry.
+[[nodiscard]] std::string turn_name(const Key& key);
 /// A name for a new file, which nobody can have prepared.
 [[nodiscard]] std::string new_name();
 
@@ -27,14 +29,14 @@ struct ListedEntry {
 
 struct Listing {
     std::vector<ListedEntry> entries;
-    std::vector<std::string> begun;  ///< paths of what is being written, or was when its writer died
+    std::vector<std::string> begun;  ///< paths of what is being made or written, or was when its writer died
     [[nodiscard]] CacheSize size() const;
 };
 
 /// All of them; none where there is no folder. Errors: Errc::cache_not_usable.
 [[nodiscard]] Expected<Listing> list(const std::string& folder);
 
-/// Removes what nobody is writing any more, and returns how many files that were.
+/// Removes what nobody is making or writing any more, and returns how many files that were.
 std::uint64_t remove_abandoned(const Listing& listing);
 
 /// Removes a file of any kind, or an empty folder. Whether it is gone.

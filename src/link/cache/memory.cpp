@@ -15,7 +15,12 @@ Memory::Held* Memory::find(const Key& key) {
 
 void Memory::keep(const Key& key, Outcome outcome, std::int64_t now) {
     const std::uint64_t bytes = footprint(outcome);
-    if (bytes > most_bytes_ || by_key_.contains(key)) return;
+    if (const auto found = by_key_.find(key); found != by_key_.end()) {
+        bytes_ -= found->second->bytes;
+        held_.erase(found->second);
+        by_key_.erase(found);
+    }
+    if (bytes > most_bytes_) return;
     held_.push_front({key, std::move(outcome), bytes, now});
     try {
         by_key_.emplace(key, held_.begin());

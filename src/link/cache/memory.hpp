@@ -29,7 +29,8 @@ class Memory {
     /// What is held under a key, which is the most recently used then; null when there is none. It stays
     /// until the next call.
     [[nodiscard]] Held* find(const Key& key);
-    /// Holds an outcome, and forgets the least recently used ones that there is no room for beside it.
+    /// Holds an outcome, instead of what it held under the key, and forgets the least recently used ones that
+    /// there is no room for beside it.
     void keep(const Key& key, Outcome outcome, std::int64_t now);
     void clear();
     [[nodiscard]] CacheSize size() const { return {by_key_.size(), bytes_}; }
