@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 
+#include "ptxgraft/coverage.hpp"
 #include "ptxgraft/emulator_coverage.hpp"
 #include "ptxgraft/isa.hpp"
 #include "text_file.hpp"
@@ -17,7 +18,7 @@ namespace {
 
 struct Options {
     std::vector<std::string> words;
-    bool missing = false, emulated = false;
+    bool missing = false, emulated = false, coverage = false;
 };
 
 void print_rows(const std::vector<std::string>& opcodes) {
@@ -76,8 +77,16 @@ void print_emulated(const std::vector<std::string>& words) {
                emulated, spellings, apart);
 }
 
+// A page with a row for each form, of the opcodes that are named or of all.
+void print_coverage(const std::vector<std::string>& opcodes) {
+    const std::vector<FormCoverage> forms = form_coverage(default_assembler(), opcodes);
+    if (forms.empty()) throw Failure{"error: the table has no such opcode\n", work_failed};
+    fmt::print("{}", coverage_page(forms));
+}
+
 void run(const Options& options) {
     if (options.emulated) return print_emulated(options.words);
+    if (options.coverage) return print_coverage(options.words);
     if (options.words.empty()) fail_usage("name opcodes, or with --missing PTX files");
     options.missing ? print_missing(options.words) : print_rows(options.words);
 }
@@ -89,13 +98,19 @@ void add_isa(CLI::App& app) {
                                         "Print the instruction table's rows of opcodes, the forms in PTX "
                                         "files that it lacks, or what the emulator runs of it");
     const auto options = std::make_shared<Options>();
-    verb->add_option("OPCODE", options->words,
-                     "Opcodes: add, mul.wide, cp; with --missing: PTX files; with --emulated: none for all");
+    verb->add_option(
+        "OPCODE", options->words,
+        "Opcodes: add, mul.wide, cp; with --missing: PTX files; with --emulated or --coverage: none "
+        "for all");
     verb->add_flag("--missing", options->missing,
                    "List the instructions of PTX files that no row has, most frequent first");
     verb->add_flag("--emulated", options->emulated,
                    "List how many spellings of each opcode the emulator runs, of all that sm_75 to sm_90a "
                    "have, and name those that it lacks");
+    verb->add_flag(
+        "--coverage", options->coverage,
+        "Print a page of Markdown with a row for each form: since when it is there, an example as the "
+        "emitter prints it, for which target ptxas takes it, and whether the emulator runs it");
     verb->callback([options] { run(*options); });
 }
 
