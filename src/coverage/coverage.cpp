@@ -81,17 +81,12 @@ std::string module_of(const std::string& line, const FormCoverage& form) {
     return isa::sample_head(form.version, form.target, line) + "{" + labels + " " + line + " }\nret;\n}\n";
 }
 
-// The first line of a log that names an error.
+// The first line of a log that says what is wrong, behind the words "error   :" or "fatal   :".
 std::string first_error(const Error& error) {
     const std::string log = error.detail ? *error.detail : message(error);
-    for (std::size_t at = 0; at < log.size();) {
-        const std::size_t end = std::min(log.find('\n', at), log.size());
-        const std::string line = log.substr(at, end - at);
-        if (const std::size_t word = line.find("error"); word != std::string::npos)
-            return line.substr(line.find_first_not_of(" :", word + 5));
-        at = end + 1;
-    }
-    return log.substr(0, log.find('\n'));
+    const std::string line = log.substr(0, log.find('\n'));
+    const std::size_t colon = line.rfind("   : ");
+    return colon == std::string::npos ? line : line.substr(colon + 5);
 }
 
 void ask_assembler(const Assembler& assembler, FormCoverage& form) {
