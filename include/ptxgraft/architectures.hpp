@@ -50,6 +50,15 @@ inline constexpr std::array<ArchitectureRow, 32> all = {{
 
 }  // namespace architectures
 
+/// The first PTX version with the architecture (78: 7.8); 0 when there is none.
+[[nodiscard]] constexpr std::uint16_t first_version(Architecture architecture) {
+    const auto* row = architectures::find(architecture.sm);
+    if (row == nullptr) return 0;
+    return architecture.variant == 'a'   ? row->since_a
+           : architecture.variant == 'f' ? row->since_f
+                                         : row->since;
+}
+
 /// What needs `needed` is there for `target`: sm_90 on all later ones, sm_90a on it alone, sm_100f on its
 /// family.
 [[nodiscard]] constexpr bool supports(Architecture target, Architecture needed) {

@@ -3,6 +3,7 @@
 /// What of the instruction table the emulator runs, asked of its decoder row by row.
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,5 +27,12 @@ struct EmulatedOpcode {
 /// without an mbarrier, of which ptxas makes no code for these targets. Asks of some ten thousand
 /// instructions: a second's work.
 [[nodiscard]] PTXGRAFT_API std::vector<EmulatedOpcode> emulated_opcodes();
+
+/// Whether the emulator decodes each of some instructions, as sm_90a in the newest PTX version. They stand in
+/// an entry with registers named after their type (`f32_0` to `f32_299`), and where they name them the
+/// variables gv and sv, tex_, surf_, a function fn1 and the prototype P: the examples of coverage.hpp.
+[[nodiscard]] PTXGRAFT_API std::vector<bool> emulated_lines(std::span<const std::string> lines);
+/// Why the emulator need not have an opcode: "textures"; empty for one that it should.
+[[nodiscard]] PTXGRAFT_API std::string_view emulated_out_of_scope(std::string_view opcode);
 
 }  // namespace ptxgraft

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "print_json.hpp"
+#include "ptxgraft/coverage.hpp"
 #include "ptxgraft/emulator_coverage.hpp"
 #include "ptxgraft/isa.hpp"
 #include "text_file.hpp"
@@ -18,7 +19,7 @@ namespace {
 
 struct Options {
     std::vector<std::string> words;
-    bool missing = false, emulated = false, json = false;
+    bool missing = false, emulated = false, coverage = false, json = false;
 };
 
 void print_rows(const Options& options) {
@@ -101,11 +102,31 @@ void print_emulated(const std::vector<EmulatedOpcode>& opcodes) {
                emulated, spellings, apart);
 }
 
+Json json_of(const FormCoverage& form) {
+    Json json{{"opcode", form.opcode},       {"form", form.form},       {"since", form.since},
+              {"spellings", form.spellings}, {"example", form.example}, {"emulated", form.is_emulated}};
+    if (!form.target.empty()) json.update({{"target", form.target}, {"version", form.version}});
+    if (!form.problem.empty()) json["problem"] = form.problem;
+    if (!form.out_of_scope.empty()) json["out_of_scope"] = form.out_of_scope;
+    return json;
+}
+
+// A page with a row for each form, of the opcodes that are named or of all.
+void print_coverage(const Options& options) {
+    const std::vector<FormCoverage> forms = form_coverage(default_assembler(), options.words);
+    if (forms.empty()) throw Failure{"error: the table has no such opcode\n", work_failed};
+    if (!options.json) return (void)fmt::print("{}", coverage_page(forms));
+    Json rows = Json::array();
+    for (const FormCoverage& form : forms) rows.push_back(json_of(form));
+    print_json(rows);
+}
+
 void run(const Options& options) {
     if (options.emulated) {
         const auto opcodes = emulated(options.words);
         return options.json ? print_emulated_as_json(opcodes) : print_emulated(opcodes);
     }
+    if (options.coverage) return print_coverage(options);
     if (options.words.empty()) fail_usage("name opcodes, or with --missing PTX files");
     options.missing ? print_missing(options) : print_rows(options);
 }
@@ -117,17 +138,25 @@ void add_isa(CLI::App& app) {
                                         "Print the instruction table's rows of opcodes, the forms in PTX "
                                         "files that it lacks, or what the emulator runs of it");
     const auto options = std::make_shared<Options>();
-    verb->add_option("OPCODE", options->words,
-                     "Opcodes: add, mul.wide, cp; with --missing: PTX files; with --emulated: none for all");
+    verb->add_option(
+        "OPCODE", options->words,
+        "Opcodes: add, mul.wide, cp; with --missing: PTX files; with --emulated or --coverage: none "
+        "for all");
     verb->add_flag("--missing", options->missing,
                    "List the instructions of PTX files that no row has, most frequent first");
     verb->add_flag("--emulated", options->emulated,
                    "List how many spellings of each opcode the emulator runs, of all that sm_75 to sm_90a "
                    "have, and name those that it lacks");
     verb->add_flag(
+        "--coverage", options->coverage,
+        "Print a page of Markdown with a row for each form: since when it is there, an example as the "
+        "emitter prints it, for which target ptxas takes it, and whether the emulator runs it");
+    verb->add_flag(
         "--json", options->json,
         "Print JSON: {OPCODE: [ROW]}; with --missing [{\"instruction\", \"count\"}]; with --emulated "
-        "[{\"opcode\", \"emulated\", \"spellings\", \"missing\", [\"out_of_scope\"]}]");
+        "[{\"opcode\", \"emulated\", \"spellings\", \"missing\", [\"out_of_scope\"]}]; with --coverage "
+        "[{\"opcode\", \"form\", \"since\", \"spellings\", \"example\", \"emulated\", [\"target\", "
+        "\"version\"], [\"problem\"], [\"out_of_scope\"]}]");
     verb->callback([options] { run(*options); });
 }
 

@@ -70,18 +70,14 @@ std::string lines_of(const EntryDirectives& all) {
     return out;
 }
 
-// A fragment's registers are its name with their numbers.
-std::string register_of(const SiteArgument& argument, std::size_t element) {
-    return fmt::format("_{}{}", argument.name, argument.is_fragment ? std::to_string(element) : "");
-}
-
 void copy_lines(std::string& out, const SiteArgument& argument, bool is_back) {
     const std::string_view type = argument.type == Type::pred             ? ".pred"
                                   : syntax::row(argument.type).bits == 16 ? ".b16"
                                   : syntax::row(argument.type).bits == 64 ? ".b64"
                                                                           : ".b32";
     for (std::size_t i = 0; i < argument.registers.size(); ++i) {
-        const std::string inside = register_of(argument, i);
+        const std::string inside =
+            emitting::register_of(argument.name, argument.is_fragment ? std::optional(i) : std::nullopt);
         const std::string_view outside = argument.registers[i];
         fmt::format_to(std::back_inserter(out), "\tmov{} {}, {};\n", type, is_back ? outside : inside,
                        is_back ? inside : outside);
@@ -103,6 +99,10 @@ std::string policy_words(const Policy& policy) {
 }  // namespace
 
 namespace emitting {
+
+std::string register_of(std::string_view operand, std::optional<std::size_t> element) {
+    return fmt::format("_{}{}", operand, element ? std::to_string(*element) : "");
+}
 
 void add_parameter(Head& head, std::string_view name, const VariableOptions& of, bool is_return) {
     (is_return ? head.returns : head.parameters).push_back(".param " + declared(name, of));

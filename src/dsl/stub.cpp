@@ -8,20 +8,31 @@
 
 namespace ptxgraft::dsl::emitting {
 
-std::string_view StubOperands::find(std::string_view name, Type type, std::size_t count,
-                                    std::string& problem) const {
-    const SiteOperand* const found = signature.find(name);
+namespace {
+
+// "mod f32", "f32[4]"
+std::string shown(std::string_view type, std::size_t count, std::optional<Direction> direction) {
+    return fmt::format("{}{}{}", direction ? fmt::format("{} ", name(*direction)) : "", type,
+                       count == 0 ? "" : fmt::format("[{}]", count));
+}
+
+}  // namespace
+
+std::string_view StubOperands::find(const Wanted& wanted, std::string& problem) const {
+    const SiteOperand* const found = signature.find(wanted.name);
     if (found == nullptr) {
-        problem = fmt::format("{}; the site has: {}", name, signature.text());
+        problem = fmt::format("{}; the site has: {}", wanted.name, signature.text());
         return {};
     }
-    if (found->count == count && static_cast<Type>(found->type) == type) return found->register_name;
-    const auto shown = [](std::string_view of, std::size_t elements) {
-        return elements == 0 ? std::string(of) : fmt::format("{}[{}]", of, elements);
-    };
-    problem =
-        fmt::format("{} is of {} at the site, not {}", name, shown(ptxgraft::name(found->type), found->count),
-                    type == Type::none ? "a scalar" : shown(syntax::row(type).name(), count));
+    if (found->count == wanted.count && static_cast<Type>(found->type) == wanted.type &&
+        wanted.direction.value_or(found->direction) == found->direction)
+        return found->register_name;
+    const auto direction = [&](Direction of) { return wanted.direction ? std::optional(of) : std::nullopt; };
+    problem = fmt::format("{} is of {} at the site, not {}", wanted.name,
+                          shown(ptxgraft::name(found->type), found->count, direction(found->direction)),
+                          wanted.type == Type::none
+                              ? "a scalar"
+                              : shown(syntax::row(wanted.type).name(), wanted.count, wanted.direction));
     return {};
 }
 

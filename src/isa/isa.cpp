@@ -2,6 +2,7 @@
 
 #include "ptxgraft/isa.hpp"
 
+#include "isa/spellings.hpp"
 #include "isa/target.hpp"
 #include "ptxgraft/isa/table.hpp"
 
@@ -12,26 +13,26 @@ std::uint16_t effects(std::string_view opcode) {
     return row == nullptr ? unknown_opcode : row->bits;
 }
 
-namespace {
-
-std::string since_text(std::span<const Since> since) {
+std::string since_text(const Row& row) {
     std::string out;
-    for (const Since& s : since) {
+    for (const Since& s : row.since) {
         out.append(out.empty() ? "" : " or ").append(version_text(s.ptx_version));
         for (std::size_t i = 0; i < s.architectures.size(); ++i)
             out.append(i == 0 ? " " : ",").append(name(s.architectures[i]));
     }
-    return out;
-}
-
-std::string row_text(const Row& row) {
-    std::string out(row.syntax);
-    out.append(" | ").append(since_text(row.since));
     if (row.until_version != 0)
         out.append(" until ")
             .append(version_text(row.until_version))
             .append(" sm_")
             .append(std::to_string(row.until_sm));
+    return out;
+}
+
+namespace {
+
+std::string row_text(const Row& row) {
+    std::string out(row.syntax);
+    out.append(" | ").append(since_text(row));
     if (row.pure) out.append(" | pure");
     for (const Slot& slot : row.slots) {
         if (slot.members.size() == 1) continue;

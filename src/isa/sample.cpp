@@ -2,7 +2,16 @@
 
 #include "isa/sample.hpp"
 
+#include <algorithm>
+
+#include "ptxgraft/syntax/types.hpp"
+
 namespace ptxgraft::isa {
+bool calls_by_address(const Row& row) {
+    return std::any_of(row.operands.begin(), row.operands.end(),
+                       [](const OperandRule& rule) { return rule.kind == RuleKind::prototype; });
+}
+
 namespace {
 
 class Operands {
@@ -45,7 +54,8 @@ class Operands {
                 return (rule.is_exact || rule.register_only ? "b32_" : "b64_") + std::to_string(next_++);
             case RuleKind::label: return "L";
             case RuleKind::labels: return "T";
-            case RuleKind::callee: return "fn1";
+            case RuleKind::callee:
+                return calls_by_address(*match_.row) ? "b64_" + std::to_string(next_++) : "fn1";
             case RuleKind::list: return "(b32_1)";
             case RuleKind::prototype: return "P";
             case RuleKind::texref: return "tex_";
@@ -89,10 +99,43 @@ std::vector<std::string> sample_operands(const Match& match, bool with_optional,
 std::string sample_line(const std::string& name, const std::vector<std::string>& operands) {
     std::string line = name;
     for (std::size_t i = 0; i < operands.size(); ++i) line.append(i == 0 ? " " : ", ").append(operands[i]);
-    line += ";";
+    return with_labels(line + ";");
+}
+
+std::string with_labels(std::string line) {
     if (line.find(" L") != std::string::npos || line.find(" T;") != std::string::npos)
         line += " L: T: .branchtargets L;";
     return line;
+}
+
+std::string sample_head(std::string_view version, std::string_view target, std::string_view line) {
+    const auto is_named = [&](std::string_view name) {
+        return line.empty() || line.find(name) != std::string_view::npos;
+    };
+    std::string text = std::string(".version ").append(version).append("\n.target ").append(target);
+    text += "\n.address_size 64\n";
+    if (line.empty()) text += ".global .align 128 .b8 gv[1024];\n.shared .align 128 .b8 sv[1024];\n";
+    if (is_named("tex_")) text += ".global .texref tex_;\n";
+    if (is_named("surf_")) text += ".global .surfref surf_;\n";
+    // A function of what the call hands over and takes.
+    const bool gives = is_named("call (") || is_named("call.uni ("), takes = is_named(", (");
+    if (is_named("fn1"))
+        text.append(".func ")
+            .append(gives ? "(.reg .b32 r0) " : "")
+            .append("fn1")
+            .append(takes ? " (.reg .b32 a0) { " : " { ")
+            .append(gives ? "mov.b32 r0, 1; ret; }\n" : "ret; }\n");
+    text += ".entry k() {\n";
+    if (is_named(" P"))
+        text.append("P: .callprototype ")
+            .append(gives ? "(.reg .b32 _) _" : "_")
+            .append(takes ? " (.reg .b32 _);\n" : ";\n");
+    for (const syntax::TypeRow& type : syntax::types) {
+        const std::string stem = std::string(type.name()) + "_";
+        if (type.group == syntax::TypeGroup::fundamental && is_named(stem))
+            text.append(".reg ").append(type.word).append(" ").append(stem).append("<300>;\n");
+    }
+    return text;
 }
 
 }  // namespace ptxgraft::isa

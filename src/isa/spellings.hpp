@@ -1,9 +1,14 @@
 #pragma once
 // Every way to write a row: the choices of its modifiers that its constraints allow.
 
+#include <string>
+
 #include "isa/match.hpp"
 
 namespace ptxgraft::isa {
+
+/// "7.8 sm_90 or 8.0 sm_90a", "6.0 sm_30 until 6.3 sm_70": since when a row is there, as the table has it.
+[[nodiscard]] std::string since_text(const Row& row);
 
 /// Whether a PTX version (0: any) and target (sm 0: any) have the spelling.
 [[nodiscard]] bool is_available(const Match& match, std::uint16_t ptx_version, Architecture target);

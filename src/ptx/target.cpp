@@ -51,14 +51,6 @@ std::string name(Architecture architecture) {
     return out;
 }
 
-std::uint16_t first_version(Architecture architecture) {
-    const ArchitectureRow* row = architectures::find(architecture.sm);
-    if (row == nullptr) return 0;
-    return architecture.variant == 'a'   ? row->since_a
-           : architecture.variant == 'f' ? row->since_f
-                                         : row->since;
-}
-
 bool runs_on(std::string_view ptx_target, Architecture device) {
     if (ptx_target.empty()) return true;
     const auto needed = find_architecture(ptx_target);

@@ -16,8 +16,6 @@ namespace ptxgraft {
 
 /// "sm_90a"; nothing for an architecture that there is not.
 [[nodiscard]] std::optional<Architecture> find_architecture(std::string_view text);
-/// The first PTX version with the architecture (78: 7.8); 0 when there is none.
-[[nodiscard]] std::uint16_t first_version(Architecture architecture);
 
 /// A device of an architecture, whatever its variant, runs PTX of a `.target`; also PTX that names none.
 [[nodiscard]] bool runs_on(std::string_view ptx_target, Architecture device);

@@ -1,49 +1,17 @@
 // Mistakes that the emitter finds while C++ compiles, a line each, with what it says; below each the right
-// line. dsl/compile_fail_test.cpp compiles this file twice: with the wrong lines, whose errors it compares,
-// and with the right ones, which must print one instruction each that assembles.
+// line. dsl/compile_fail_test.cpp compiles each of these files twice: with the wrong lines, whose errors it
+// compares, and with the right ones, which must print one instruction each that assembles. This one has some
+// of every kind; dsl_mistakes_*.cpp go through the manual's chapters.
 
 #include "dsl_mistakes.hpp"
-
-#ifdef PTXGRAFT_WRONG
-#define WRONG(...) __VA_ARGS__
-#define RIGHT(...)
-#else
-#define WRONG(...)
-#define RIGHT(...) __VA_ARGS__
-#endif
 
 using namespace ptxgraft::dsl;
 
 namespace {
 constexpr Target old_90a = {{90, 'a'}, 78};
-
-struct Registers {
-    explicit Registers(Emitter& b) {
-        p = b.reg<pred>(), q = b.reg<pred>();
-        h = b.reg<b16>(), us = b.reg<u16>();
-        r = b.reg<b32>(), s = b.reg<b32>(), u = b.reg<u32>(), i = b.reg<s32>();
-        rd = b.reg<b64>(), ud = b.reg<u64>(), id = b.reg<s64>();
-        f = b.reg<f32>(), g = b.reg<f32>(), d = b.reg<f64>();
-        f4 = b.regs<f32, 4>(), r4 = b.regs<b32, 4>(), r2 = b.regs<b32, 2>();
-    }
-    Reg<pred> p, q;
-    Reg<b16> h;
-    Reg<u16> us;
-    Reg<b32> r, s;
-    Reg<u32> u;
-    Reg<s32> i;
-    Reg<b64> rd;
-    Reg<u64> ud;
-    Reg<s64> id;
-    Reg<f32> f, g;
-    Reg<f64> d;
-    Regs<f32, 4> f4;
-    Regs<b32, 4> r4;
-    Regs<b32, 2> r2;
-};
 }  // namespace
 
-void emit_all_on_sm_90a(Module& module) {
+std::size_t emit_all_on_sm_90a(Module& module) {
     auto& k = module.entry<sm_90a>("on_sm_90a");
     const auto parameter = k.parameter<u64>("parameter");
     const auto smem = k.shared("smem", {.type = b8, .count = 1024, .align = 128});
@@ -92,7 +60,7 @@ void emit_all_on_sm_90a(Module& module) {
     // error: a modifier is missing
     WRONG(k.emit<"setp.f32">(p, f, g);)
     RIGHT(k.emit<"setp.lt.f32">(p, f, g);)
-    // error: .rn is not allowed beside another modifier of its kind
+    // error: .rn is not allowed beside .rz; forms: add{.rnd}{.ftz}{.sat}.f32 d, a, b
     WRONG(k.emit<"add.rz.rn.f32">(f, f, g);)
     RIGHT(k.emit<"add.rz.f32">(f, f, g);)
     // error: .ftz stands twice
@@ -121,19 +89,19 @@ void emit_all_on_sm_90a(Module& module) {
     RIGHT(k.emit<"cvt.rn.f32.f64">(f, d);)
 
     // ---- operands: how many
-    // error: wrong number of operands; form: add
+    // error: 2 operands, but the form has 3; form: add.type d, a, b
     WRONG(k.emit<"add.s32">(i, i);)
     RIGHT(k.emit<"add.s32">(i, i, i);)
-    // error: wrong number of operands; form: fma
+    // error: 3 operands, but the form has 4; form: fma.rnd.f64 d, a, b, c
     WRONG(k.emit<"fma.rn.f64">(d, d, d);)
     RIGHT(k.emit<"fma.rn.f64">(d, d, d, d);)
-    // error: wrong number of operands; form: ret
+    // error: 1 operand, but the form has none; form: ret{.uni}
     WRONG(k.emit<"ret">(i);)
     RIGHT(k.if_(p).emit<"ret">();)
-    // error: wrong number of operands; form: mov
+    // error: 3 operands, but the form has 2; form: mov.type d, a
     WRONG(k.emit<"mov.b32">(r, s, s);)
     RIGHT(k.emit<"mov.b32">(r, s);)
-    // error: wrong number of operands; form: bar.sync
+    // error: no operands, but the form has 1; form: bar.sync a{, b}
     WRONG(k.emit<"bar.sync">();)
     RIGHT(k.emit<"bar.sync">(0);)
 
@@ -144,7 +112,7 @@ void emit_all_on_sm_90a(Module& module) {
     // error: operand 3: a register of .f64 where a register of .f32 or a constant of .f32 is expected
     WRONG(k.emit<"mul.f32">(f, g, d);)
     RIGHT(k.emit<"mul.f32">(f, g, g);)
-    // error: operand 2: a register of .f32 where a register of .s32 or a constant is expected
+    // error: operand 2: a register of .f32 where a register of .s32 or an integer constant is expected
     WRONG(k.emit<"sub.s32">(i, f, i);)
     RIGHT(k.emit<"sub.s32">(i, r, i);)
     // error: operand 1: a register of .b32 where a register of .pred is expected
@@ -156,7 +124,7 @@ void emit_all_on_sm_90a(Module& module) {
     // error: operand 4: a register of .b32 where a register of .pred
     WRONG(k.emit<"selp.f32">(f, f, g, r);)
     RIGHT(k.emit<"selp.f32">(f, f, g, p);)
-    // error: operand 2: a register of .b16 where a register of .b32 or a constant is expected
+    // error: operand 2: a register of .b16 where a register of .b32 or a constant of 32 bits is expected
     WRONG(k.emit<"popc.b32">(u, h);)
     RIGHT(k.emit<"popc.b32">(u, r);)
     // error: operand 1: a register of .f32 where a register of .s32 or wider is expected
@@ -182,7 +150,7 @@ void emit_all_on_sm_90a(Module& module) {
     // error: operand 3: a constant of .f64 where a register of .f32 or a constant of .f32 is expected
     WRONG(k.emit<"max.f32">(f, f, 0.0);)
     RIGHT(k.emit<"max.f32">(f, f, 0.0f);)
-    // error: operand 3: a constant of .f32 where a register of .s32 or a constant is expected
+    // error: operand 3: a constant of .f32 where a register of .s32 or an integer constant is expected
     WRONG(k.emit<"max.s32">(i, i, 0.0f);)
     RIGHT(k.emit<"max.s32">(i, i, 0);)
     // error: operand 3: the constant 65536 does not fit into .u16
@@ -231,7 +199,7 @@ void emit_all_on_sm_90a(Module& module) {
     // error: operand 2: a register of .b32, but a generic or .global address has 64 bits
     WRONG(k.emit<"ld.global.f32">(f, at(r));)
     RIGHT(k.emit<"ld.shared.f32">(f, at(r));)
-    // error: operand 2: a register of .f32 where a register or variable, with an offset is expected
+    // error: operand 2: a register of .f32 where a register of 32 or 64 bits, or a variable, is expected
     WRONG(k.emit<"ld.shared.f32">(f, at(f, 8));)
     RIGHT(k.emit<"ld.shared.f32">(f, at(r, 8));)
     // error: operand 2: a variable in .shared, but the instruction addresses .global
@@ -264,7 +232,7 @@ void emit_all_on_sm_90a(Module& module) {
     // error: operand 1: a pair a|b where
     WRONG(k.emit<"add.s32">(pair(i, i), i, 1);)
     RIGHT(k.emit<"setp.ne.s32">(pair(p, q), i, 1);)
-    // error: operand 2: wrong number of parts in the address
+    // error: operand 2: an address of 2 parts, but the form has 1; form:
     WRONG(k.emit<"ld.global.f32">(f, at(rd, r));)
     RIGHT(k.emit<"ld.global.f32">(f, at(rd, 8));)
     // error: operand 2: a label where
@@ -282,9 +250,10 @@ void emit_all_on_sm_90a(Module& module) {
     WRONG(k.emit<"mov.u64">(ud, bits_of<SharedDescriptor{{.leading_bytes = 8}}>);)
     RIGHT(k.emit<"mov.u64">(ud, bits_of<SharedDescriptor{{.leading_bytes = 16}}>);)
     k.emit<"ret">();
+    return k.instruction_count();
 }
 
-void emit_all_on_sm_80(Module& module) {
+std::size_t emit_all_on_sm_80(Module& module) {
     auto& k = module.entry<sm_80>("on_sm_80");
     auto [p, q, h, us, r, s, u, i, rd, ud, id, f, g, d, f4, r4, r2] = Registers(k);
 
@@ -308,12 +277,14 @@ void emit_all_on_sm_80(Module& module) {
     WRONG(k.emit<"elect.sync">(pair(r, p), -1);)
     RIGHT(k.emit<"activemask.b32">(r);)
     k.emit<"ret">();
+    return k.instruction_count();
 }
 
-void emit_all_on_ptx_7_8(Module& module) {
+std::size_t emit_all_on_ptx_7_8(Module& module) {
     auto& k = module.entry<old_90a>("on_ptx_7_8");
     // error: wgmma.fence.sync.aligned needs PTX ISA 8.0 and sm_90a; the target is sm_90a, PTX ISA 7.8
     WRONG(k.emit<"wgmma.fence.sync.aligned">();)
     RIGHT(k.emit<"bar.sync">(2);)
     k.emit<"ret">();
+    return k.instruction_count();
 }

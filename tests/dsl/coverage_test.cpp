@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "dsl/sample.hpp"
 #include "isa/match.hpp"
 #include "isa/sample.hpp"
 #include "isa/spellings.hpp"
@@ -19,79 +20,6 @@ namespace ptxgraft::dsl {
 namespace {
 
 using isa::Match;
-using isa::OperandRule;
-using isa::RuleKind;
-
-// The operands that isa::sample_operands writes, as the emitter's.
-class Sampler {
-  public:
-    Sampler(const Match& match, bool with_optional) : match_(match), with_optional_(with_optional) {}
-    std::vector<AnyOperand> all() { return list(match_.row->operands); }
-
-  private:
-    std::vector<AnyOperand> list(std::span<const OperandRule> rules) {
-        std::vector<AnyOperand> out;
-        for (const OperandRule& rule : rules)
-            if (is_needed(rule, match_) ||
-                (is_free(rule) && (rule.kind == RuleKind::samplerref || with_optional_)))
-                out.push_back(one(rule));
-        return out;
-    }
-    AnyOperand one(const OperandRule& rule) {
-        switch (rule.kind) {
-            case RuleKind::vector: {
-                std::vector<AnyOperand> parts;
-                for (std::uint32_t i = 0; i < match_.count(rule.count); ++i) parts.push_back(value(rule));
-                return AnyOperand::vector(parts);
-            }
-            case RuleKind::pair: {
-                const AnyOperand first = one(rule.children[0]);
-                if (!with_optional_ && rule.children[1].is_optional) return first;
-                return AnyOperand::pair(first, one(rule.children[1]));
-            }
-            case RuleKind::address: return AnyOperand::address(list(rule.children));
-            case RuleKind::base: return reg(rule.is_exact || rule.register_only ? Type::b32 : Type::b64);
-            case RuleKind::label: return AnyOperand::named("L", ShapeKind::label);
-            case RuleKind::labels: return AnyOperand::named("T", ShapeKind::targets);
-            case RuleKind::callee: return AnyOperand::named("fn1", ShapeKind::function);
-            case RuleKind::list: {
-                const AnyOperand argument = AnyOperand::reg("b32_1", Type::b32);
-                return AnyOperand::list({&argument, 1});
-            }
-            case RuleKind::prototype: return AnyOperand::named("P", ShapeKind::prototype);
-            case RuleKind::texref: return AnyOperand::named("tex_", ShapeKind::texture);
-            case RuleKind::samplerref: return AnyOperand::named("sampler_", ShapeKind::sampler);
-            case RuleKind::surfref: return AnyOperand::named("surf_", ShapeKind::surface);
-            case RuleKind::selector: return part(".h1");
-            case RuleKind::selector2: return part(".h03");
-            case RuleKind::selector4: return part(".b0426");
-            case RuleKind::mask2: return part(".h1");
-            case RuleKind::mask4: return part(".b20");
-            default: return value(rule);
-        }
-    }
-    AnyOperand part(std::string_view text) {
-        const AnyOperand whole = reg(Type::u32);
-        return with_optional_ ? AnyOperand::part(whole, text) : whole;
-    }
-    AnyOperand reg(Type type) {
-        return AnyOperand::reg(std::string(syntax::row(type).name()) + "_" + std::to_string(next_++), type);
-    }
-    AnyOperand value(const OperandRule& rule) {
-        if (rule.constant_only && rule.takes_sink) return sink;
-        if (rule.constant_only)
-            return rule.range == nullptr        ? 1
-                   : rule.range->values.empty() ? rule.range->low
-                                                : rule.range->values.front();
-        const isa::TypeInfo& type = isa::info(match_.type(rule.type));
-        if (type.is_declared) return reg(type.type);
-        return reg(syntax::find_type(".b" + std::to_string(type.bits))->type);
-    }
-
-    const Match& match_;
-    bool with_optional_;
-    std::uint32_t next_ = 0;
-};
 
 // A builder for no target, whose text can be read.
 class Open : public Builder<> {
@@ -116,7 +44,8 @@ TEST(DslCoverage, EverySpellingOfEveryRowIsEmitted) {
                 for (const bool with_optional : {false, true}) {
                     ++spellings;
                     const std::string name = canonical_name(match);
-                    const std::vector<AnyOperand> operands = Sampler(match, with_optional).all();
+                    const std::vector<AnyOperand> operands =
+                        dsl::sample_operands(match, {with_optional, true});
                     const auto emitted = builder.emit_list(name, operands);
                     const std::string want =
                         "\t" + name + joined(isa::sample_operands(match, with_optional, "sampler_")) + ";\n";
@@ -210,7 +139,7 @@ TEST(DslCoverage, WhatIsEmittedIsVerified) {
                 const std::string name = canonical_name(match);
                 // Their declaration wants another target.
                 if (name.starts_with("tex") || name.starts_with("tld4") || name.starts_with("txq")) return;
-                std::vector<AnyOperand> operands = Sampler(match, count % 2 == 0).all();
+                std::vector<AnyOperand> operands = dsl::sample_operands(match, {count % 2 == 0, true});
                 for (AnyOperand& operand : operands)
                     for (const AnyOperand& other : others) {
                         const AnyOperand kept = std::exchange(operand, other);

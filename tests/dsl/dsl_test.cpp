@@ -299,6 +299,30 @@ TEST(Dsl, StubsOfOperandsWhoseTypeTheSiteHas) {
     EXPECT_EQ(effect.error().code, Errc::stub_effect_forbidden);
 }
 
+// Operands are names: what holds of those that another builder made.
+TEST(Dsl, OperandsOfAnotherBuilderAreFoundWhereTheirNameIsNot) {
+    Module module({.target = "sm_80"});
+    auto& one = module.entry("one");
+    auto& other = module.entry("other");
+    const auto first = one.reg<f32>(), second = one.reg<f32>();
+    const auto own = other.reg<f32>();
+    one.emit<"mov.f32">(first, 1.0f);
+    one.emit<"ret">();
+    other.emit<"mov.f32">(own, first);  // its own, of the same name
+    other.emit<"ret">();
+    EXPECT_TRUE(module.ptx());
+    other.emit<"mov.f32">(own, second);
+    const auto ptx = module.ptx();
+    ASSERT_FALSE(ptx);
+    EXPECT_EQ(ptx.error().code, Errc::name_undeclared);
+    EXPECT_THAT(describe(ptx.error()), HasSubstr("mov.f32 %f1, %f2;"));
+    const auto signature = Signature::parse("mod f32 acc");
+    const auto in_stub =
+        stub(*signature, [&](StubBuilder<>& b, Mod<"acc", f32> acc) { b.emit<"add.f32">(acc, acc, second); });
+    ASSERT_FALSE(in_stub);
+    EXPECT_EQ(in_stub.error().code, Errc::stub_register_unknown);
+}
+
 TEST(Dsl, TheSameCheckWhenItRuns) {
     Module module({.target = "sm_80"});
     auto& k = module.entry("k");

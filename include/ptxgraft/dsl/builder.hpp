@@ -35,6 +35,7 @@
 
 #include "ptxgraft/dsl/any_operand.hpp"
 #include "ptxgraft/dsl/check.hpp"
+#include "ptxgraft/dsl/explain.hpp"
 #include "ptxgraft/dsl/operand.hpp"
 #include "ptxgraft/error.hpp"
 
@@ -55,11 +56,6 @@ template <std::size_t Size> struct Text {
 };
 // Whether what is known of an operand when the program runs, values and types, is within a shape.
 template <class T> inline constexpr bool has_parts = !shape_of<T>.children.empty();
-
-template <std::size_t Size> constexpr auto without_line(Literal<Size> name) {
-    name.line = name.file = 0;
-    return name;
-}
 
 // A type, or a constant, is known when the program runs, and may be wrong.
 constexpr bool is_open(const Shape& shape) {
@@ -110,30 +106,45 @@ template <Literal Name, Target On, class... Operands> struct Form {
     }
 };
 
+template <class F, Literal Name, Target On>
+inline constexpr InstructionProblem operand_problem = explain_operands(Name.view(), F::shapes, On);
+template <Literal Name> inline constexpr InstructionProblem name_problem = explain_name(Name.view());
+
 template <class F, Literal Name, Target On> consteval auto message_of() {
-    constexpr InstructionProblem problem = explain(Name.view(), F::shapes, On);
-    Text<problem.message.view().size()> out;
-    for (std::size_t i = 0; i < problem.message.view().size(); ++i) out.text[i] = problem.message.view()[i];
+    constexpr const InstructionProblem& problem = []() -> const InstructionProblem& {
+        if constexpr (operand_problem<F, Name, On>.code != Errc::ok)
+            return operand_problem<F, Name, On>;
+        else
+            return name_problem<Name>;
+    }();
+    constexpr std::string_view before = problem.code == Errc::opcode_unknown     ? "unknown opcode "
+                                        : problem.code == Errc::modifier_unknown ? "unknown modifier "
+                                                                                 : "";
+    Text<before.size() + problem.message.view().size()> out;
+    const std::string_view message = problem.message.view();
+    std::copy(before.begin(), before.end(), out.text);
+    std::copy(message.begin(), message.end(), out.text + before.size());
     return out;
 }
 
-// Does not compile, and shows the message; compilers show it once for each `Of` that it is of.
+// Does not compile, and shows the message: once for each `Place`, so that a mistake that is made twice is
+// shown twice.
 #if defined(__cpp_static_assert) && __cpp_static_assert >= 202306L
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpragmas"
 #pragma GCC diagnostic ignored "-Wc++26-extensions"
-template <auto Message, class Of> consteval void refuse() { static_assert(Message.size() == 0, Message); }
+template <auto Message, auto Place> consteval void refuse() { static_assert(Message.size() == 0, Message); }
 #pragma GCC diagnostic pop
 #elif defined(__clang__)
 // This clang shows no texts in template arguments, but letters.
 template <char... Letters> struct wrong { static constexpr bool is_right = false; };
-template <auto Message, class Of> consteval void refuse() {
+template <auto Message, auto Place> consteval void refuse() {
     []<std::size_t... I>(std::index_sequence<I...>) { static_assert(wrong<Message.text[I]...>::is_right); }
     (std::make_index_sequence<Message.size()>());
 }
 #else
 template <auto Message> struct wrong { static constexpr bool is_right = false; };
-template <auto Message, class Of> consteval void refuse() { static_assert(wrong<Message>::is_right); }
+template <auto Message, auto Place> consteval void refuse() { static_assert(wrong<Message>::is_right); }
 #endif
 
 }  // namespace emitting
@@ -218,10 +229,10 @@ class PTXGRAFT_API Emitter {
         body_.append(";\n");
     }
     template <Literal Name, Target On, class... Operands> void emit_checked(const Operands&... operands) {
-        using F = emitting::Form<emitting::without_line(Name), On, Operands...>;
+        using F = emitting::Form<without_line(Name), On, Operands...>;
         if constexpr (!F::is_right) {
-            constexpr auto message = emitting::message_of<F, emitting::without_line(Name), On>();
-            emitting::refuse<message, F>();
+            constexpr auto message = emitting::message_of<F, without_line(Name), On>();
+            emitting::refuse<message, Name>();
         } else {
             if constexpr (On.architecture.sm == 0 && !F::is_everywhere) require(Name.view(), F::match);
             if (F::wants_check || !F::takes(operands...)) {
@@ -270,6 +281,7 @@ template <Target On> class GuardedOn {
     GuardedOn(Builder<On>& builder, Pred guard) : builder_(builder), guard_(guard.name) {}
     GuardedOn(Builder<On>& builder, NotPred guard)
         : builder_(builder), guard_(guard.name), is_negated_(true) {}
+    GuardedOn(Builder<On>& builder, ReadReg<pred> guard) : builder_(builder), guard_(guard.name) {}
     template <Literal Name, Operand... Operands> void emit(const Operands&... operands) const;
     template <Operand... Operands>
     Expected<void> emit(std::string_view name, const Operands&... operands) const;
@@ -302,6 +314,7 @@ template <Target On = any_target> class Builder : public Emitter {
     /// `@%p1` before the next instruction: `b.if_(p).emit<"add.s32">(d, a, 1)`.
     [[nodiscard]] GuardedOn<On> if_(Pred p) { return {*this, p}; }
     [[nodiscard]] GuardedOn<On> if_(NotPred p) { return {*this, p}; }
+    [[nodiscard]] GuardedOn<On> if_(ReadReg<pred> p) { return {*this, p}; }
 
     /// `@!%p1 bra L1;`, the body, `L1:`.
     template <class P, class Then>

@@ -2,7 +2,8 @@
 /// @file check.hpp
 /// Whether a name and operands are an instruction of PTX, by the rows of the table: constant expressions, so
 /// that `emit<"…">` is checked while C++ compiles; `emit("…")` asks the same at run time. What the manual
-/// says is taken, modifiers in its order; a few things that ptxas takes beyond it are not.
+/// says is taken, modifiers in its order; a few things that ptxas takes beyond it are not. explain.hpp says
+/// why there is no such instruction.
 
 #include <array>
 #include <concepts>
@@ -24,19 +25,9 @@ struct Target {
     friend bool operator==(Target, Target) = default;
 };
 
-/// What is wrong with an instruction.
-struct InstructionProblem {
-    Errc code = Errc::ok;
-    int operand = -1;  ///< counted from 0; -1: the instruction as a whole
-    isa::Message message = {};
-};
-
 /// The row that an instruction follows; `row` is null when there is none.
 [[nodiscard]] constexpr isa::Match find_form(std::string_view name, std::span<const Shape> operands,
                                              Target target = {});
-/// Why there is none.
-[[nodiscard]] constexpr InstructionProblem explain(std::string_view name, std::span<const Shape> operands,
-                                                   Target target = {});
 /// Whether a target has the form that was found, and a version: the alternatives that it needs one of.
 [[nodiscard]] constexpr bool is_available(const isa::Match& match, Target target);
 
@@ -113,7 +104,11 @@ enum class Fault : std::uint8_t {
     length,  // of a vector
     space,   // of a variable in an address
     sink,
-    special,
+    sinks,    // a vector of nothing else
+    special,  // which mov reads
+    written,  // a special register
+    no_special,
+    read_only,
     negation,
     minus,
 };
@@ -137,14 +132,18 @@ class Checker {
     Fault fault = Fault::none;
     const OperandRule* rule = nullptr;
     const Shape* shape = nullptr;
-    std::size_t right = 0;  // operands that were right before it
+    std::size_t right = 0;   // operands that were right before it
+    std::size_t wanted = 0;  // where their number is wrong: those that the form has
     Space wanted_space = Space::none;
 
   private:
     constexpr bool all(std::span<const OperandRule> rules, std::span<const Shape> operands,
                        const Shape* around) {
         const isa::ActiveRules active(match_, rules, operands.size());
-        if (active.size() != operands.size()) return wrong(Fault::count, around, nullptr);
+        if (active.size() != operands.size()) {
+            wanted = active.size();
+            return wrong(Fault::count, around, nullptr);
+        }
         for (std::size_t i = 0; i < active.size(); ++i) {
             if (!one(active[i], operands[i])) return false;
             right += around == nullptr;
@@ -158,6 +157,7 @@ class Checker {
     constexpr bool wrong(Fault what, const Shape& at, const OperandRule& by) { return wrong(what, &at, &by); }
 
     constexpr bool one(const OperandRule& r, const Shape& s) {
+        if (s.kind == ShapeKind::invalid && !s.part.empty()) return wrong(Fault::no_special, s, r);
         switch (r.kind) {
             case RuleKind::value: return value(r, s);
             case RuleKind::vector: return vector(r, s);
@@ -202,6 +202,7 @@ class Checker {
             case ShapeKind::floating: return constant(r, s);
             case ShapeKind::reg:
                 if (r.constant_only) return wrong(Fault::kind, s, r);
+                if (r.is_output && s.is_read_only) return wrong(Fault::read_only, s, r);
                 if (s.type == Type::none) return true;
                 return (!(r.is_plain && s.type == Type::f16x2) &&
                         isa::goes(s.type, match_.type(r.type), r.is_exact, r.is_wide)) ||
@@ -252,9 +253,8 @@ class Checker {
     }
 
     constexpr bool special(const OperandRule& r, const Shape& s) {
-        if (!r.takes_special) return wrong(Fault::special, s, r);
-        const Type wanted = match_.type(r.type);
-        return isa::goes(s.type, wanted, false, r.is_wide) || wrong(Fault::special, s, r);
+        if (!r.takes_special) return wrong(r.is_output ? Fault::written : Fault::special, s, r);
+        return isa::goes(s.type, match_.type(r.type), false, r.is_wide) || wrong(Fault::type, s, r);
     }
 
     constexpr bool address_of(const OperandRule& r, const Shape& s) {
@@ -290,7 +290,7 @@ class Checker {
             }
             if (!value(of, e)) return false;
         }
-        if (are_sinks) return wrong(Fault::sink, s, r);
+        if (are_sinks) return wrong(Fault::sinks, s, r);
         return are_one_class(r, s);
     }
     // ptxas looks at the registers of a vector together: of one class, where .bX goes with any.
@@ -316,7 +316,7 @@ class Checker {
         if (s.kind != ShapeKind::pair)
             return r.children[1].is_optional ? one(r.children[0], s) : wrong(Fault::kind, s, r);
         if (s.children[0].kind == ShapeKind::sink && s.children[1].kind == ShapeKind::sink)
-            return wrong(Fault::sink, s.children[1], r.children[1]);
+            return wrong(Fault::sinks, s, r);
         return one(r.children[0], s.children[0]) && one(r.children[1], s.children[1]);
     }
 
@@ -388,137 +388,6 @@ constexpr Limit limit_of(const Match& match, std::size_t operand, std::size_t op
     return limit;
 }
 
-// ---- words for what is wrong
-
-constexpr void add_type(isa::Message& to, Type type) {
-    to.add(type < Type::none ? syntax::row(type).word : "no known type");
-}
-
-constexpr void add_found(isa::Message& to, const Shape& s) {
-    switch (s.kind) {
-        case ShapeKind::reg: add_type(to.add("a register of "), s.type); return;
-        case ShapeKind::integer:
-            if (s.has_value && !s.is_unsigned)
-                to.add("the constant ").add(s.value);
-            else
-                to.add("an integer constant");
-            return;
-        case ShapeKind::floating: add_type(to.add("a constant of "), s.type); return;
-        case ShapeKind::special: add_type(to.add("a special register of "), s.type); return;
-        case ShapeKind::special_vector: to.add("a special register without .x, .y or .z"); return;
-        case ShapeKind::variable: to.add("a variable in ").add(syntax::row(s.space).word); return;
-        case ShapeKind::function: to.add("a function"); return;
-        case ShapeKind::label: to.add("a label"); return;
-        case ShapeKind::targets: to.add("a list of targets"); return;
-        case ShapeKind::prototype: to.add("a prototype"); return;
-        case ShapeKind::texture: to.add("a .texref"); return;
-        case ShapeKind::sampler: to.add("a .samplerref"); return;
-        case ShapeKind::surface: to.add("a .surfref"); return;
-        case ShapeKind::sink: to.add("'_'"); return;
-        case ShapeKind::negated: to.add("a negated predicate"); return;
-        case ShapeKind::minus: to.add("a register with a minus"); return;
-        case ShapeKind::selector: add_type(to.add("a part of a register of "), s.type); return;
-        case ShapeKind::sum: to.add("a register with an offset"); return;
-        case ShapeKind::vector: to.add("a vector of ").add(std::int64_t{s.count}); return;
-        case ShapeKind::pair: to.add("a pair a|b"); return;
-        case ShapeKind::address: to.add("an address in brackets"); return;
-        case ShapeKind::list: to.add("a list in parentheses"); return;
-        case ShapeKind::invalid: to.add("what is no operand"); return;
-    }
-}
-
-constexpr void add_wanted(isa::Message& to, const OperandRule& r, const Match& match) {
-    if (r.kind == RuleKind::vector && (match.count(r.count) != 1 || r.needs_braces)) {
-        to.add("a vector of ").add(std::int64_t{match.count(r.count)});
-        to.add(match.count(r.count) == 1 ? " register of " : " registers of ");
-        return add_type(to, match.type(r.type));
-    }
-    if (r.kind != RuleKind::value && r.kind != RuleKind::vector) {
-        to.add(isa::rule_text(r));
-        return;
-    }
-    if (r.constant_only) {
-        to.add(r.takes_sink ? "'_'" : "an integer constant");
-        return;
-    }
-    const Type type = match.type(r.type);
-    add_type(to.add("a register of "), type);
-    if (r.is_wide) to.add(" or wider");
-    const isa::TypeInfo& info = isa::info(type);
-    const bool takes_none =
-        info.kind == TypeClass::packed || (info.kind == TypeClass::floating && info.bits == 16);
-    if (r.is_output || r.register_only || takes_none) return;
-    to.add(" or a constant");
-    if (info.kind == TypeClass::floating) add_type(to.add(" of "), type);
-}
-
-constexpr void add_range(isa::Message& to, const isa::Range& range) {
-    if (!range.values.empty()) {
-        to.add("one of");
-        for (std::size_t i = 0; i < range.values.size(); ++i)
-            to.add(i == 0 ? " " : ", ").add(range.values[i]);
-        return;
-    }
-    to.add(range.low).add(" to ").add(range.high);
-    if (range.step != 1) to.add(", a multiple of ").add(range.step);
-}
-
-constexpr Errc code_of(Fault fault) {
-    switch (fault) {
-        case Fault::count: return Errc::operand_count_wrong;
-        case Fault::type:
-        case Fault::width:
-        case Fault::constant_kind: return Errc::operand_type_wrong;
-        case Fault::constant_size:
-        case Fault::range: return Errc::immediate_out_of_range;
-        case Fault::length: return Errc::vector_length_wrong;
-        case Fault::space: return Errc::state_space_mismatch;
-        case Fault::special: return Errc::special_register_invalid;
-        default: return Errc::operand_kind_wrong;
-    }
-}
-
-constexpr InstructionProblem problem_of(const Checker& c, const Match& match) {
-    InstructionProblem out{.code = code_of(c.fault),
-                           .operand = c.fault == Fault::count ? -1 : static_cast<int>(c.right)};
-    isa::Message& to = out.message;
-    if (c.fault == Fault::count && c.shape == nullptr) {
-        to.add("wrong number of operands; form: ").add(match.row->syntax);
-        return out;
-    }
-    to.add("operand ").add(std::int64_t(c.right) + 1).add(": ");
-    switch (c.fault) {
-        case Fault::count: to.add("wrong number of parts in the address"); break;
-        case Fault::range:
-            add_found(to, *c.shape);
-            add_range(to.add(" is out of range: "), *c.rule->range);
-            break;
-        case Fault::constant_size:
-            add_found(to, *c.shape);
-            add_type(to.add(" does not fit into "), match.type(c.rule->type));
-            break;
-        case Fault::space:
-            add_found(to, *c.shape);
-            to.add(", but the instruction addresses ")
-                .add(c.wanted_space == Space::none ? "generic" : syntax::row(c.wanted_space).word);
-            break;
-        case Fault::width:
-            add_found(to, *c.shape);
-            to.add(", but a generic or .global address has 64 bits");
-            break;
-        case Fault::special:
-            add_found(to, *c.shape);
-            to.add(" cannot stand here; move it to a register first (mov)");
-            break;
-        default:
-            add_found(to, *c.shape);
-            add_wanted(to.add(" where "), *c.rule, match);
-            to.add(" is expected");
-    }
-    to.add("; form: ").add(match.row->syntax);
-    return out;
-}
-
 constexpr bool supports_any(std::span<const isa::Since> since, Target target) {
     return std::any_of(since.begin(), since.end(), [&](const isa::Since& s) {
         return (target.version == 0 || target.version >= s.ptx_version) &&
@@ -528,39 +397,13 @@ constexpr bool supports_any(std::span<const isa::Since> since, Target target) {
     });
 }
 
-constexpr void add_architecture(isa::Message& to, Architecture a) {
-    to.add("sm_").add(std::int64_t{a.sm});
-    if (a.variant != 0) to.add({&a.variant, 1});
+// The version that instructions are held against: without one the first that has the architecture.
+constexpr std::uint16_t version_at_least(Target target) {
+    return target.version != 0 ? target.version : first_version(target.architecture);
 }
-constexpr void add_version(isa::Message& to, std::uint16_t version) {
-    to.add(std::int64_t{version / 10}).add(".").add(std::int64_t{version % 10});
-}
-
-constexpr InstructionProblem unavailable(std::string_view name, const Match& match, Target target) {
-    std::span<const isa::Since> since = match.row->since;
-    for (const isa::Constraint& c : match.row->constraints)
-        if (c.kind == isa::Constraint::Kind::since && match.any_holds(c.left) &&
-            !supports_any(c.since, target))
-            since = c.since;
-    const bool has_target = supports_any(since, {target.architecture, 0});
-    InstructionProblem out{.code = has_target ? Errc::version_too_old : Errc::target_not_able};
-    out.message.add(name).add(" needs ");
-    bool is_first = true;
-    for (const isa::Since& s : since) {
-        if (has_target && !supports_any({&s, 1}, {target.architecture, 0})) continue;
-        if (!is_first) out.message.add(", or ");
-        is_first = false;
-        add_version(out.message.add("PTX ISA "), s.ptx_version);
-        out.message.add(" and ");
-        for (std::size_t i = 0; i < s.architectures.size(); ++i) {
-            if (i > 0) out.message.add(", ");
-            add_architecture(out.message, s.architectures[i]);
-        }
-    }
-    out.message.add("; the target is ");
-    add_architecture(out.message, target.architecture);
-    if (target.version != 0) add_version(out.message.add(", PTX ISA "), target.version);
-    return out;
+constexpr bool is_gone(const isa::Row& row, Target target) {
+    return row.until_version != 0 && version_at_least(target) > row.until_version &&
+           target.architecture.sm >= row.until_sm;
 }
 
 }  // namespace checking
@@ -568,9 +411,7 @@ constexpr InstructionProblem unavailable(std::string_view name, const Match& mat
 constexpr bool is_available(const isa::Match& match, Target target) {
     if (target.architecture.sm == 0 && target.version == 0) return true;
     const isa::Row& row = *match.row;
-    if (row.until_version != 0 && target.version > row.until_version &&
-        target.architecture.sm >= row.until_sm)
-        return false;
+    if (checking::is_gone(row, target)) return false;
     return checking::supports_any(row.since, target) &&
            std::all_of(row.constraints.begin(), row.constraints.end(), [&](const isa::Constraint& c) {
                return c.kind != isa::Constraint::Kind::since || !match.any_holds(c.left) ||
@@ -596,53 +437,6 @@ constexpr isa::Match find_form(std::string_view name, std::span<const Shape> ope
         return false;
     });
     return found;
-}
-
-constexpr InstructionProblem explain(std::string_view name, std::span<const Shape> operands, Target target) {
-    const checking::Words words(name);
-    InstructionProblem best;
-    std::size_t most = 0;
-    bool is_of_other_kind = false;
-    const isa::Opcode* longest = nullptr;
-    checking::any_opcode(words, name, [&](const isa::Opcode& opcode, std::span<const std::string_view> rest) {
-        if (longest == nullptr) longest = &opcode;
-        std::array<isa::WordId, 32> ids = {};
-        for (std::size_t i = 0; i < rest.size(); ++i) ids[i] = isa::find_word(rest[i]);
-        for (const isa::Row& row : opcode.rows) {
-            const isa::Attempt a = isa::attempt(row, std::span(ids).first(rest.size()), isa::Aim::fit);
-            if (!a.fits()) continue;
-            if (!a.match.in_order) {
-                if (best.code == Errc::ok) {
-                    best.code = Errc::modifier_out_of_order;
-                    best.message.add(row.opcode);
-                    for (std::size_t i = 0; i < row.slots.size(); ++i)
-                        if (a.match.chosen[i] != isa::no_word)
-                            best.message.add(isa::table_words[a.match.chosen[i]]);
-                    best.message.add(" is the manual's order; form: ").add(row.syntax);
-                }
-                continue;
-            }
-            checking::Checker checker(a.match);
-            if (checker.run(operands)) {
-                best = checking::unavailable(name, a.match, target);
-                most = SIZE_MAX;
-                continue;
-            }
-            // The row that most operands fit is what was meant; of several the one that wants its kind of
-            // operand there.
-            const bool is_better = checker.right > most || (checker.right == most && is_of_other_kind &&
-                                                            checker.fault != checking::Fault::kind);
-            const bool is_first = best.code == Errc::ok || best.code == Errc::modifier_out_of_order;
-            if (most == SIZE_MAX || !(is_first || is_better)) continue;
-            best = checking::problem_of(checker, a.match);
-            most = checker.right;
-            is_of_other_kind = checker.fault == checking::Fault::kind;
-        }
-        return false;
-    });
-    if (best.code != Errc::ok) return best;
-    const isa::NameProblem problem = isa::explain_name(longest, words.opcode(), words.modifiers());
-    return {.code = problem.code, .operand = -1, .message = problem.message};
 }
 
 }  // namespace ptxgraft::dsl

@@ -13,6 +13,7 @@
 /// const auto ptx = module.ptx();
 /// @endcode
 
+#include <concepts>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -20,9 +21,11 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "ptxgraft/dsl/builder.hpp"
+#include "ptxgraft/dsl/signature.hpp"
 #include "ptxgraft/site.hpp"
 
 namespace ptxgraft::dsl {
@@ -109,6 +112,9 @@ PTXGRAFT_API std::string prototype_line(std::string_view name, std::span<const V
 PTXGRAFT_API std::string site_before(std::string_view name, std::span<const SiteArgument> arguments,
                                      const Policy& policy);
 PTXGRAFT_API std::string site_after(std::span<const SiteArgument> arguments);
+// The register that a stub names: `_acc`, of a fragment's element `_acc2`.
+[[nodiscard]] PTXGRAFT_API std::string register_of(std::string_view operand,
+                                                   std::optional<std::size_t> element = {});
 
 }  // namespace emitting
 
@@ -212,8 +218,43 @@ template <Target On = any_target> class FunctionBuilder : public Builder<On> {
         this->body_.append(emitting::site_after(arguments));
     }
 
+    /// The same of operands whose types C++ knows (signature.hpp). The body may take the registers that stubs
+    /// name, in this order. Gives the site's signature, which dsl::stub takes.
+    /// @code
+    /// const auto epilogue = k.site("epilogue", operands(mod<"acc">(sum), in<"bias">(b)), {},
+    ///                              [&](auto acc, auto bias) { k.emit<"add.f32">(acc, acc, bias); });
+    /// …
+    /// auto stub = dsl::stub(*skeleton.site("epilogue"), epilogue, [](auto& b, auto acc, auto bias) { … });
+    /// @endcode
+    template <class... Operands, class Body>
+    SignatureOf<Operands...> site(std::string_view name, const TypedArguments<Operands...>& typed,
+                                  const Policy& policy, Body&& body) {
+        const std::vector<SiteArgument> arguments = std::apply(
+            [](const TypedArgument<Operands>&... one) {
+                return std::vector<SiteArgument>{{Operands::direction, Operands::operand(), Operands::type,
+                                                  one.registers, Operands::count != 0}...};
+            },
+            typed.all);
+        site(name, std::span(arguments), policy, [&] {
+            if constexpr (std::invocable<Body&>) {
+                body();
+            } else {
+                std::tuple<Operands...> inside{Operands::of(registers_of<Operands>())...};
+                std::apply(body, inside);
+            }
+        });
+        return {};
+    }
+
   private:
     friend class Module;
+    template <class Operand> std::vector<std::string_view> registers_of() {
+        if constexpr (Operand::count == 0) return {this->own(emitting::register_of(Operand::operand()))};
+        std::vector<std::string_view> all;
+        for (std::size_t i = 0; i < Operand::count; ++i)
+            all.push_back(this->own(emitting::register_of(Operand::operand(), i)));
+        return all;
+    }
     FunctionBuilder(emitting::Head& head, Target target) : Builder<On>(target), head_(head) {}
     emitting::Head& head_;
     std::uint32_t barriers_ = 0;  // given out

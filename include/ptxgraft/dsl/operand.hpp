@@ -63,6 +63,11 @@ template <std::size_t Size> struct Literal {
     [[nodiscard]] constexpr std::string_view view() const { return {text, Size - 1}; }
 };
 
+template <std::size_t Size> [[nodiscard]] constexpr Literal<Size> without_line(Literal<Size> text) {
+    text.line = text.file = 0;
+    return text;
+}
+
 /// "add" and ".f32" as one name, for what is a template over types: `b.emit<typed<"add", T>()>(d, a, c)`.
 template <Literal Stem, Type T> [[nodiscard]] consteval auto typed() {
     constexpr std::string_view word = syntax::row(T).word;
@@ -88,11 +93,18 @@ template <Type T> struct Reg {
 };
 using Pred = Reg<pred>;
 
+/// A register that no instruction writes: an operand `in` of a site (signature.hpp).
+template <Type T> struct ReadReg {
+    static constexpr Type type = T;
+    std::string_view name;
+};
+
 /// `!%p1`
 struct NotPred {
     std::string_view name;
 };
 [[nodiscard]] constexpr NotPred operator!(Pred p) { return {p.name}; }
+[[nodiscard]] constexpr NotPred operator!(ReadReg<pred> p) { return {p.name}; }
 [[nodiscard]] constexpr Pred operator!(NotPred p) { return {p.name}; }
 
 /// Registers of one type: an array, a fragment; written as a vector.
@@ -108,7 +120,7 @@ inline constexpr Sink sink{};
 
 /// A special register: `special<"%tid.x">` (PTX ISA 10).
 template <Literal Name> struct Special {};
-template <Literal Name> inline constexpr Special<Name> special{};
+template <Literal Name> inline constexpr Special<without_line(Name)> special{};
 
 /// `{a, b, …}`
 template <class... Elements> struct Vector { std::tuple<Elements...> elements; };
@@ -216,6 +228,9 @@ consteval Shape special_shape(std::string_view name) {
 template <Type T> struct Of<Reg<T>> {
     static constexpr Shape value{.kind = ShapeKind::reg, .type = declared_type(T)};
 };
+template <Type T> struct Of<ReadReg<T>> {
+    static constexpr Shape value{.kind = ShapeKind::reg, .type = declared_type(T), .is_read_only = true};
+};
 template <> struct Of<AnyReg> {
     static constexpr Shape value{.kind = ShapeKind::reg};  // of no type: any, until it runs
 };
@@ -244,10 +259,12 @@ template <auto V> struct Of<Imm<V>> {
     }();
 };
 template <> struct Of<Sink> { static constexpr Shape value{.kind = ShapeKind::sink}; };
+// One that there is not is no operand, of which the check says so.
 template <Literal Name> struct Of<Special<Name>> {
-    static constexpr Shape value = special_shape(Name.view());
-    static_assert(value.kind != ShapeKind::sink,
-                  "there is no special register of this name (PTX ISA, chapter 10)");
+    static constexpr Shape value = [] {
+        const Shape shape = special_shape(Name.view());
+        return shape.kind == ShapeKind::sink ? Shape{.kind = ShapeKind::invalid, .part = Name.view()} : shape;
+    }();
 };
 template <class... E> struct Of<Vector<E...>> {
     static constexpr Shape value{.kind = ShapeKind::vector, .count = sizeof...(E), .children = all<E...>};
@@ -305,6 +322,7 @@ template <Operand T> [[nodiscard]] constexpr Shape shape_now(const T& operand) {
 
 /// Appends an operand's text as canonical PTX has it.
 template <Type T> void print(std::string& out, const Reg<T>& reg) { out.append(reg.name); }
+template <Type T> void print(std::string& out, const ReadReg<T>& reg) { out.append(reg.name); }
 inline void print(std::string& out, const AnyReg& reg) { out.append(reg.name); }
 inline void print(std::string& out, const NotPred& p) { out.append("!").append(p.name); }
 inline void print(std::string& out, Sink) { out.push_back('_'); }

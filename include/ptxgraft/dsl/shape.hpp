@@ -74,6 +74,7 @@ struct Shape {
     bool is_unsigned = false;    ///< it is one beyond .s64, whose bits `value` has
     std::string_view part = {};  ///< ".b0"
     std::uint32_t count = 1;     ///< elements of a vector
+    bool is_read_only = false;   ///< a register that no instruction writes
     ShapeList children = {};
 
     /// An element of a vector.

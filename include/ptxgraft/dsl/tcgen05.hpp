@@ -406,7 +406,7 @@ template <auto Descriptor> consteval auto checked_bits() {
             for (std::size_t i = 0; i < out.size(); ++i) out.text[i] = again.view()[i];
             return out;
         }();
-        refuse<message, decltype(Descriptor)>();
+        refuse<message, Descriptor>();
     }
     return Descriptor.encode();
 }

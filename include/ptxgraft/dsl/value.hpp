@@ -42,9 +42,16 @@ template <Target On, Type T> [[nodiscard]] Value<T, On> value(Builder<On>& build
     return {builder, reg};
 }
 
+/// Of an operand that is only read; instructions must not write the value.
+template <Target On, Type T> [[nodiscard]] Value<T, On> value(Builder<On>& builder, const ReadReg<T>& reg) {
+    return {builder, {reg.name}};
+}
+
 /// What a special register has: `mov.u32 %u1, %tid.x;` of `read<"%tid.x">(b)`.
 template <Literal Name, Target On> [[nodiscard]] auto read(Builder<On>& builder) {
     constexpr Type type = shape_of<Special<Name>>.type;
+    static_assert(shape_of<Special<Name>>.kind == ShapeKind::special,
+                  "there is no special register of this name (PTX ISA, chapter 10), or it wants a part: .x");
     const auto number = builder.template reg<type>();
     builder.template emit<typed<"mov", type>()>(number, special<Name>);
     return value(builder, number);
@@ -69,10 +76,12 @@ constexpr Type bits_of(Type type) {
 
 // What may stand on the right of a value: another of its type, or a constant.
 template <class R, Type T, Target On>
-concept Right = std::same_as<R, Value<T, On>> || std::same_as<R, Reg<T>> || std::is_arithmetic_v<R>;
+concept Right = std::same_as<R, Value<T, On>> || std::derived_from<R, Reg<T>> ||
+    std::derived_from<R, ReadReg<T>> || std::is_arithmetic_v<R>;
 
 template <Type T, Target On> const Reg<T>& operand(const Value<T, On>& value) { return value.reg; }
 template <Type T> const Reg<T>& operand(const Reg<T>& reg) { return reg; }
+template <Type T> const ReadReg<T>& operand(const ReadReg<T>& reg) { return reg; }
 template <class R>
 requires std::is_arithmetic_v<R>
 const R& operand(const R& constant) { return constant; }

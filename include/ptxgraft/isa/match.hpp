@@ -143,10 +143,11 @@ class ActiveRules {
 /// How one row takes the written modifiers.
 struct Attempt {
     Match match;
-    std::size_t taken = 0;           // modifiers that found a slot
-    int refused = -1;                // the first that found none
-    bool refused_is_filled = false;  // though the row has a slot for it
-    int missing = -1;                // the first slot left empty that must not be
+    std::size_t taken = 0;            // modifiers that found a slot
+    std::size_t taken_literally = 0;  // words of operations that the row names itself and must have
+    int refused = -1;                 // the first that found none
+    bool refused_is_filled = false;   // though the row has a slot for it
+    int missing = -1;                 // the first slot left empty that must not be
     std::size_t missing_count = 0;
     const Constraint* broken = nullptr;
 
@@ -170,11 +171,12 @@ struct NameProblem {
 [[nodiscard]] constexpr NameProblem explain_name(const Opcode* known, std::string_view opcode,
                                                  std::span<const std::string_view> modifiers);
 
-/// Of the names that are offered the one nearest to a word, within half of its length.
+/// Of the names that are offered the one nearest to a word: within a third of its length, where case does
+/// not count, or one that the word begins with, or that begins with it.
 class Nearest {
   public:
     constexpr explicit Nearest(std::string_view word)
-        : word_(word), least_(std::clamp<std::size_t>(word.size() / 2, 1, 4)) {}
+        : word_(word), least_(std::clamp<std::size_t>((word.size() + 1) / 3, 1, most_edits)) {}
     /// Whether the name is nearer than all before it, as near, or no candidate.
     enum class Place : std::uint8_t { farther, same, nearer };
     constexpr Place offer(std::string_view name);
@@ -182,6 +184,7 @@ class Nearest {
     [[nodiscard]] constexpr std::string_view found() const { return found_; }
 
   private:
+    static constexpr std::size_t most_edits = 4;
     std::string_view word_, found_;
     std::size_t least_;
 };
@@ -205,8 +208,14 @@ constexpr std::uint32_t number_of(std::string_view word) {
 
 constexpr std::size_t longest_word = 48;  // that others are compared with
 
+constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+constexpr bool begins_with(std::string_view word, std::string_view beginning) {
+    return word.size() >= beginning.size() && std::equal(beginning.begin(), beginning.end(), word.begin(),
+                                                         [](char a, char b) { return lower(a) == lower(b); });
+}
+
 // The edits from one word to another, which has at most longest_word letters: a letter put in, taken out,
-// changed, or two neighbours swapped.
+// changed but for its case, or two neighbours swapped.
 constexpr std::size_t distance(std::string_view a, std::string_view b) {
     std::array<std::array<std::uint8_t, longest_word + 1>, 3> rows = {};
     auto *before = rows[0].data(), *row = rows[1].data(), *next = rows[2].data();
@@ -214,7 +223,8 @@ constexpr std::size_t distance(std::string_view a, std::string_view b) {
     for (std::size_t i = 1; i <= a.size(); ++i) {
         next[0] = static_cast<std::uint8_t>(std::min<std::size_t>(i, 255));
         for (std::size_t j = 1; j <= b.size(); ++j) {
-            int least = std::min({row[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1), row[j] + 1, next[j - 1] + 1});
+            int least = std::min(
+                {row[j - 1] + (lower(a[i - 1]) == lower(b[j - 1]) ? 0 : 1), row[j] + 1, next[j - 1] + 1});
             if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
                 least = std::min(least, before[j - 2] + 1);
             next[j] = static_cast<std::uint8_t>(least);
@@ -225,8 +235,11 @@ constexpr std::size_t distance(std::string_view a, std::string_view b) {
     return row[b.size()];
 }
 
+// A loop of its own: compilers count the steps of what they evaluate, and this is most of them.
 constexpr bool has(std::span<const WordId> words, WordId word) {
-    return std::find(words.begin(), words.end(), word) != words.end();
+    for (const WordId one : words)
+        if (one == word) return true;
+    return false;
 }
 
 // ptxas takes `.pred` among the modifiers of these, as often as it stands, and makes the same code.
@@ -242,9 +255,8 @@ inline constexpr WordId pred_word = find_word(".pred");
 // Explains why no row of an opcode takes the modifiers.
 class Explainer {
   public:
-    constexpr Explainer(std::string_view opcode, const Opcode& rows,
-                        std::span<const std::string_view> modifiers)
-        : opcode_(opcode), rows_(rows), modifiers_(modifiers) {
+    constexpr Explainer(const Opcode& rows, std::span<const std::string_view> modifiers)
+        : opcode_(rows.name), rows_(rows), modifiers_(modifiers) {
         const std::string_view name = rows.name;
         skipped_ = static_cast<std::size_t>(std::count(name.begin(), name.end(), '.'));
         for (std::size_t i = skipped_; i < modifiers.size() && words_ < word_ids_.size(); ++i)
@@ -252,7 +264,9 @@ class Explainer {
     }
 
     constexpr NameProblem run() {
-        if (!unknown_word() && !foreign_word() && !duplicate()) explain_best();
+        read_vocabulary();
+        if (unknown_word()) return out_;
+        if (!foreign_word() && !duplicate()) explain_best();
         return out_;
     }
 
@@ -268,14 +282,16 @@ class Explainer {
     }
 
     // The modifiers of all rows, each once: rows have most of theirs in common.
-    template <class Visit> constexpr void for_vocabulary(Visit visit) const {
-        std::array<bool, std::size(table::words)> is_in = {};
+    constexpr void read_vocabulary() {
         for (const Row& row : rows_.rows)
             for (const Slot& slot : row.slots)
                 for (const WordId word : slot.members) {
-                    if (!is_in[word]) visit(word);
-                    is_in[word] = true;
+                    if (!is_known_[word]) vocabulary_[vocabulary_size_++] = word;
+                    is_known_[word] = true;
                 }
+    }
+    template <class Visit> constexpr void for_vocabulary(Visit visit) const {
+        for (const WordId word : std::span(vocabulary_).first(vocabulary_size_)) visit(word);
     }
 
     constexpr bool unknown_word() {
@@ -297,17 +313,43 @@ class Explainer {
 
     constexpr bool foreign_word() {
         for (std::size_t i = 0; i < words_; ++i) {
-            bool is_known = false;
-            for_vocabulary([&](WordId known) { is_known |= known == word_ids_[i]; });
-            if (is_known) continue;
+            if (is_known_[word_ids_[i]]) continue;
+            const std::string_view word = modifiers_[i + skipped_];
             Message& message = set(Errc::modifier_not_allowed, static_cast<int>(i + skipped_));
-            add_forms(message.add(modifiers_[i + skipped_])
-                          .add(" is not allowed with ")
-                          .add(opcode_)
-                          .add("; forms: "));
+            message.add(word).add(" is not allowed with ").add(opcode_);
+            if (add_longer_opcodes(message)) return true;
+            Nearest nearest(word);
+            for_vocabulary([&](WordId known) {
+                if (may_be_meant(word, table_words[known])) nearest.offer(table_words[known]);
+            });
+            if (!nearest.found().empty()) message.add("; did you mean ").add(nearest.found()).add("?");
+            add_forms(message.add("; forms: "));
             return true;
         }
         return false;
+    }
+
+    // A type of floating point is no slip for one of integers.
+    static constexpr bool may_be_meant(std::string_view word, std::string_view known) {
+        return (word[1] == 'f') == (known[1] == 'f') || word[1] == 'b' || known[1] == 'b';
+    }
+
+    // Opcodes that go on behind this one and take all modifiers, as mul.lo does of mul.u32.
+    constexpr bool add_longer_opcodes(Message& message) const {
+        bool is_first = true;
+        for (auto at = first_row_from(table_opcodes, opcode_, &Opcode::name); at != table_opcodes.end();
+             ++at) {
+            const std::string_view name = at->name;
+            if (!name.starts_with(opcode_)) break;
+            if (name.size() == opcode_.size() || name[opcode_.size()] != '.') continue;
+            if (std::none_of(at->rows.begin(), at->rows.end(), [&](const Row& row) {
+                    return attempt(row, words(), Aim::explain).taken == words_;
+                }))
+                continue;
+            message.add(is_first ? "; it is with " : ", ").add(name);
+            is_first = false;
+        }
+        return !is_first;
     }
 
     constexpr bool duplicate() {
@@ -332,26 +374,13 @@ class Explainer {
     // The row that takes most, then lacks least, is what was meant.
     constexpr void explain_best() {
         Attempt best;
-        for (const Row& row : rows_.rows) {
-            const Attempt one = attempt(row, words(), Aim::explain);
+        for (const Attempt& one : attempts())
             if (best.match.row == nullptr || is_worse(best, one)) best = one;
-        }
+        if (best.refused >= 0) return explain_refused(best);
         const Row& row = *best.match.row;
-        if (best.refused >= 0) {
-            const auto at = static_cast<std::size_t>(best.refused) + skipped_;
-            Message& message =
-                set(best.refused_is_filled ? Errc::modifiers_conflict : Errc::modifier_not_allowed,
-                    static_cast<int>(at));
-            message.add(modifiers_[at]).add(" is not allowed ");
-            if (best.refused_is_filled)
-                message.add("beside another modifier of its kind");
-            else
-                message.add("in this form of ").add(opcode_);
-            return add_forms(message.add("; forms: "));
-        }
         if (best.missing >= 0) {
             Message& message = set(Errc::modifier_missing, -1).add("a modifier is missing: ");
-            add_members(message, row.slots[static_cast<std::size_t>(best.missing)]);
+            add_missing(message, best);
             message.add("; form: ").add(row.syntax);
             return;
         }
@@ -361,41 +390,88 @@ class Explainer {
             .add("; form: ")
             .add(row.syntax);
     }
+    // How each row takes the words: asked for once.
+    constexpr std::span<const Attempt> attempts() {
+        for (; attempts_made_ < rows_.rows.size(); ++attempts_made_)
+            attempts_[attempts_made_] = attempt(rows_.rows[attempts_made_], words(), Aim::explain);
+        return std::span(attempts_).first(attempts_made_);
+    }
     static constexpr bool is_worse(const Attempt& a, const Attempt& b) {
         if (a.taken != b.taken) return a.taken < b.taken;
         if (a.missing_count != b.missing_count) return a.missing_count > b.missing_count;
+        if (a.taken_literally != b.taken_literally) return a.taken_literally < b.taken_literally;
+        if (a.refused != b.refused) return a.refused > b.refused;
         return a.broken != nullptr && b.broken == nullptr;
     }
-    static constexpr void add_members(Message& message, const Slot& slot) {
-        constexpr std::size_t most = 12;
-        for (std::size_t i = 0; i < slot.members.size() && i < most; ++i)
-            message.add(i == 0 ? "" : " ").add(table_words[slot.members[i]]);
-        if (slot.members.size() > most) message.add(" …");
+    constexpr void explain_refused(const Attempt& best) {
+        const auto at = static_cast<std::size_t>(best.refused);
+        Message& message = set(best.refused_is_filled ? Errc::modifiers_conflict : Errc::modifier_not_allowed,
+                               static_cast<int>(at + skipped_));
+        message.add(modifiers_[at + skipped_]).add(" is not allowed ");
+        const WordId beside = best.refused_is_filled ? filling(best, word_ids_[at]) : no_word;
+        if (beside == no_word)
+            message.add("in this form of ").add(opcode_);
+        else if (beside == word_ids_[at])
+            message.add("once more");
+        else
+            message.add("beside ").add(table_words[beside]);
+        add_forms(message.add("; forms: "));
+    }
+    // What stands where a word could.
+    static constexpr WordId filling(const Attempt& a, WordId word) {
+        for (std::size_t i = 0; i < a.match.row->slots.size(); ++i)
+            if (has(a.match.row->slots[i].members, word)) return a.match.chosen[i];
+        return no_word;
+    }
+    // The members of the slot that is empty, of all rows that are as near.
+    constexpr void add_missing(Message& message, const Attempt& best) {
+        constexpr std::size_t most = 16;
+        std::array<bool, std::size(table::words)> is_in = {};
+        std::size_t count = 0;
+        for (const Attempt& one : attempts()) {
+            if (is_worse(one, best) || one.missing < 0 || one.refused >= 0) continue;
+            for (const WordId word : one.match.row->slots[static_cast<std::size_t>(one.missing)].members) {
+                if (is_in[word]) continue;
+                is_in[word] = true;
+                if (count++ < most) message.add(count == 1 ? "" : " ").add(table_words[word]);
+            }
+        }
+        if (count > most) message.add(" …");
     }
 
     // The forms nearest to what was written, at most three, the first of equal ones first.
-    constexpr void add_forms(Message& message) const {
-        std::array<const Row*, 3> rows = {};
-        std::array<std::size_t, 3> taken = {};
-        for (const Row& row : rows_.rows) {
-            std::size_t of_row = attempt(row, words(), Aim::explain).taken;
-            const Row* next = &row;
+    constexpr void add_forms(Message& message) {
+        std::array<Attempt, 3> nearest = {};
+        for (const Attempt& one_of_all : attempts()) {
+            if (is_among(nearest, one_of_all.match.row->syntax)) continue;
+            Attempt next = one_of_all;
             bool is_in = false;  // then those behind it move on by one
-            for (std::size_t i = 0; i < rows.size(); ++i)
-                if (is_in || rows[i] == nullptr || taken[i] < of_row) {
-                    std::swap(rows[i], next);
-                    std::swap(taken[i], of_row);
-                    is_in = true;
-                }
+            for (Attempt& one : nearest) {
+                is_in |= one.match.row == nullptr || is_worse(one, next);
+                if (is_in) std::swap(one, next);
+            }
         }
-        for (std::size_t i = 0; i < rows.size() && rows[i] != nullptr; ++i)
-            message.add(i == 0 ? "" : "; ").add(rows[i]->syntax);
+        for (std::size_t i = 0; i < nearest.size() && nearest[i].match.row != nullptr; ++i)
+            message.add(i == 0 ? "" : "; ").add(nearest[i].match.row->syntax);
+    }
+    static constexpr bool is_among(const std::array<Attempt, 3>& attempts, std::string_view syntax) {
+        return std::any_of(attempts.begin(), attempts.end(), [&](const Attempt& a) {
+            return a.match.row != nullptr && a.match.row->syntax == syntax;
+        });
     }
 
     std::string_view opcode_;
     const Opcode& rows_;
     std::span<const std::string_view> modifiers_;
     std::size_t skipped_ = 0;  // modifiers that belong to the opcode
+    std::array<bool, std::size(table::words)> is_known_ = {};
+    std::array<WordId, std::size(table::words)> vocabulary_ = {};
+    std::size_t vocabulary_size_ = 0;
+    static constexpr std::size_t most_rows = 192;  // of an opcode
+    static_assert(std::all_of(table_opcodes.begin(), table_opcodes.end(),
+                              [](const Opcode& one) { return one.rows.size() <= most_rows; }));
+    std::array<Attempt, most_rows> attempts_ = {};
+    std::size_t attempts_made_ = 0;
     std::array<WordId, max_parts + 8> word_ids_ = {};
     std::size_t words_ = 0;
     NameProblem out_;
@@ -403,7 +479,7 @@ class Explainer {
 
 constexpr NameProblem unknown_opcode(std::string_view opcode) {
     NameProblem out;
-    constexpr std::size_t most = 8;
+    constexpr std::size_t most = 24;
     std::size_t longer = 0;
     Nearest nearest(opcode);
     for (const Opcode& one : table_opcodes) {
@@ -553,6 +629,8 @@ constexpr Attempt attempt(const Row& row, std::span<const WordId> words, Aim aim
         a.match.in_order &= slot >= last;
         last = slot;
         ++a.taken;
+        a.taken_literally += !row.slots[slot].is_optional && row.slots[slot].members.size() == 1 &&
+                             type_info(table_words[words[i]].substr(1)) == nullptr;
     }
     for (std::size_t slot = 0; slot < row.slots.size(); ++slot) {
         if (row.slots[slot].is_optional || a.match.chosen[slot] != no_word) continue;
@@ -565,16 +643,19 @@ constexpr Attempt attempt(const Row& row, std::span<const WordId> words, Aim aim
 
 constexpr NameProblem explain_name(const Opcode* known, std::string_view opcode,
                                    std::span<const std::string_view> modifiers) {
-    return known == nullptr ? matching::unknown_opcode(opcode)
-                            : matching::Explainer(opcode, *known, modifiers).run();
+    return known == nullptr ? matching::unknown_opcode(opcode) : matching::Explainer(*known, modifiers).run();
 }
 
 constexpr Nearest::Place Nearest::offer(std::string_view name) {
+    constexpr std::size_t shortest_stem = 3, edits_of_a_stem = 2;
     if (word_.size() > matching::longest_word) return Place::farther;
     const auto shorter = std::min(name.size(), word_.size()), longer = std::max(name.size(), word_.size());
-    if (longer - shorter > least_) return Place::farther;
-    const std::size_t d = matching::distance(name, word_);
-    if (d > least_ || d == longer) return Place::farther;
+    const bool is_stem = shorter >= shortest_stem &&
+                         (matching::begins_with(name, word_) || matching::begins_with(word_, name));
+    if (!is_stem && longer - shorter > least_) return Place::farther;
+    const std::size_t d =
+        is_stem ? std::min(edits_of_a_stem, longer - shorter) : matching::distance(name, word_);
+    if ((d > least_ && !(is_stem && found_.empty())) || d == longer) return Place::farther;
     const bool is_nearer = d < least_ || found_.empty();
     least_ = d;
     if (is_nearer) found_ = name;

@@ -8,7 +8,6 @@
 #include "emulator/decode/decode.hpp"
 #include "isa/sample.hpp"
 #include "isa/target.hpp"
-#include "ptxgraft/syntax/types.hpp"
 
 namespace ptxgraft {
 namespace {
@@ -49,15 +48,7 @@ struct Text {
     std::vector<std::size_t> ends;  // of each line
 
     explicit Text(const std::vector<Line>& lines, std::size_t first, std::size_t last) {
-        text = ".version " + isa::version_text(isa::newest_version) +
-               "\n.target sm_90a\n.address_size 64\n"
-               ".global .align 128 .b8 gv[1024];\n.shared .align 128 .b8 sv[1024];\n.global .texref tex_; "
-               ".global .surfref surf_;\n"
-               ".func (.reg .b32 r0) fn1 (.reg .b32 a0) { mov.b32 r0, a0; ret; }\n.entry k() {\n"
-               "P: .callprototype (.reg .b32 _) _ (.reg .b32 _);\n";
-        for (const syntax::TypeRow& type : syntax::types)
-            if (type.group == syntax::TypeGroup::fundamental)
-                text += fmt::format(".reg {} {}_<300>;\n", type.word, type.name());
+        text = isa::sample_head(isa::version_text(isa::newest_version), "sm_90a");
         for (std::size_t i = first; i < last; ++i) {
             text += "{ " + lines[i].text + " }\n";
             ends.push_back(text.size());
@@ -147,6 +138,17 @@ EmulatedOpcode ask_opcode(const isa::Opcode& opcode) {
 }
 
 }  // namespace
+
+std::string_view emulated_out_of_scope(std::string_view opcode) { return reason_out_of_scope(opcode); }
+
+std::vector<bool> emulated_lines(std::span<const std::string> lines) {
+    std::vector<Line> all;
+    for (const std::string& line : lines) all.push_back({line, all.size()});
+    std::vector<bool> is_missing(lines.size());
+    mark_missing(std::move(all), is_missing);
+    is_missing.flip();
+    return is_missing;
+}
 
 std::vector<EmulatedOpcode> emulated_opcodes() {
     std::vector<EmulatedOpcode> all;
