@@ -82,6 +82,9 @@ struct ExpressionOptions {
     isa::Architecture target = {};
     /// `data`: literals, and the coefficients of functions, are loaded (stack.hpp)
     stack::Constants constants = stack::Constants::literals;
+    /// fills Stub::dataflow_hash(), by which candidates that compute the same are found; with constants that
+    /// are data it is always there
+    bool hash = false;
 };
 
 /// The set that programs of expressions use: shipped as `expression`.

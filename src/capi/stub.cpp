@@ -32,7 +32,8 @@ Expected<Stub> stub_of(const ptxgraft_stub_options& given, std::string_view text
                                       {.contract = given.contract != 0,
                                        .approx = given.approximate != 0,
                                        .ftz = given.flush_subnormals != 0,
-                                       .constants = constants});
+                                       .constants = constants,
+                                       .hash = true});
         default: break;
     }
     const auto leftover = given.leftovers_are_errors != 0 ? stack::Leftover::error : stack::Leftover::allow;

@@ -55,7 +55,8 @@ Stub compile_stub_file(const NamedValue& given, const Site& site, stack::Constan
 
 Expected<Stub> stub_of(StubKind kind, std::string_view text, const Site& site, stack::Constants constants,
                        stack::Leftover leftover) {
-    if (kind == StubKind::expression) return compile_expression(text, site, {.constants = constants});
+    if (kind == StubKind::expression)
+        return compile_expression(text, site, {.constants = constants, .hash = true});
     return stack::compile(text, site,
                           {.compile = {.leftover = leftover, .hash = true, .constants = constants}});
 }

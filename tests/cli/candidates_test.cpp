@@ -87,6 +87,25 @@ TEST_F(Cli, CandidatesAreKeptBetweenRuns) {
     }
 }
 
+// What computes the same is assembled once, in whichever language and order it is written.
+TEST_F(Cli, CandidatesThatComputeTheSameAreOne) {
+    write_file("list.jsonl", R"({"epilogue": {"expr": "acc = acc + bias"}}
+{"epilogue": {"expr": "acc = bias + acc"}}
+{"epilogue": "bias acc add.f32 -> acc"}
+{"epilogue": {"expr": "t = bias; acc = acc + t"}}
+{"epilogue": {"expr": "acc = acc - bias"}}
+)");
+    const Result result =
+        ptxgraft({"graft", gemm, "--candidates", "list.jsonl", "--no-cache", "--jobs", "1"});
+    ASSERT_EQ(result.status, 0) << result.err;
+    const std::vector<Json> lines = lines_of(result.out);
+    ASSERT_EQ(lines.size(), 5u);
+    for (const auto& [line, cached] : {std::pair{0, false}, {1, true}, {2, true}, {3, true}, {4, false}}) {
+        ASSERT_FALSE(lines[line].contains("error")) << lines[line];
+        EXPECT_EQ(lines[line]["cached"], cached) << line;
+    }
+}
+
 // What differs in constants alone is one machine code, and each line has what is to be written to its
 // variable.
 TEST_F(Cli, CandidatesWithConstantsAsDataShareMachineCode) {

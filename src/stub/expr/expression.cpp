@@ -79,7 +79,7 @@ Expected<Stub> compile_expression(std::string_view text, const Signature& signat
     const stack::Machine& machine = *found;
     if (auto error = make(text, machine, options, work)) return tl::unexpected(*error);
     const stack::CompileOptions how{.leftover = stack::Leftover::error,
-                                    .hash = options.constants == stack::Constants::data,
+                                    .hash = options.hash || options.constants == stack::Constants::data,
                                     .constants = options.constants,
                                     .limits = {.depth = 256}};
     auto compiled = compiler.compile(stack::ProgramView(work.code, work.pool), machine, how);
