@@ -98,7 +98,7 @@ void write_cubin(const Input& input, std::span<const Graft> grafts, const GraftV
         fmt::print(stderr, "{}: assembled by {}\n{}", output, cubin.assembler, usage_lines(output, cubin));
         for (const ConstantBank& bank : code->banks)
             fmt::print(stderr, "{}: constants of {}, {} times 8 bytes, are to be written to {}\n", output,
-                       bank.stub.constants().size(), bank.site, bank.variable);
+                       bank.site, bank.stub.constants().size(), bank.variable);
     }
     take(write_file(flags.output, {reinterpret_cast<const char*>(cubin.image.data()), cubin.image.size()}));
     if (!flags.report.empty()) take(write_file(flags.report, report_of(*code) + "\n"));
