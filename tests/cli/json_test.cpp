@@ -151,7 +151,7 @@ TEST_F(Cli, SetsAndTheTableAsJson) {
     EXPECT_EQ(ptxgraft({"isa", "no_such_opcode", "--json"}).status, 1);
     const Json forms = json_of({"isa", "--coverage", "elect", "--json"});
     ASSERT_EQ(forms.size(), 1u);
-    EXPECT_EQ(forms[0]["opcode"], "elect.sync");
+    EXPECT_EQ(forms[0]["opcode"], "elect");
     EXPECT_EQ(forms[0]["target"], "sm_90");
     EXPECT_EQ(forms[0]["emulated"], true);
 }

@@ -105,10 +105,9 @@ TEST_F(Cli, RunSaysWhatIsWrongWithAnInstructionThatThereIsNot) {
                        instruction + "\nret;\n}\n");
         return ptxgraft({"run", "wrong.ptx", "--device", "emulator"}).err;
     };
-    EXPECT_THAT(
-        of("mov.f64 %d1, 0d0000000000000000; add.sat.f64 %d1, %d1, %d1;"),
-        StartsWith(
-            "wrong.ptx:7:37: error: .sat is not allowed in this form of add; forms: add{.sat}.type d, a, b"));
+    EXPECT_THAT(of("mov.f64 %d1, 0d0000000000000000; add.sat.f64 %d1, %d1, %d1;"),
+                StartsWith("wrong.ptx:7:37: error: .sat is not allowed in this form of add; forms: "
+                           "add{.rnd}.f64 d, a, b; "));
     EXPECT_THAT(of("ad.u32 %r1, 1, 2;"), StartsWith("wrong.ptx:7:1: error: unknown opcode 'ad'"));
     EXPECT_THAT(of("tcgen05.wait::ld.sync.aligned;"),
                 StartsWith("wrong.ptx:7:1: error: tcgen05.wait::ld.sync.aligned needs "));

@@ -25,7 +25,7 @@ class DslGpu : public Gpu {
     }
 };
 
-template <Type T> void check_rows(const Device& device) {
+template <dsl::Type T> void check_rows(const Device& device) {
     for (const rows::Kernel& kernel : rows::kernels<T>)
         for (const std::uint32_t columns : {1u, 1001u, 8192u}) {
             const auto access = columns == 8192 ? rows::Access::vector : rows::Access::element;
@@ -128,10 +128,11 @@ TEST_F(DslGpu, TensorKernelsAreSpecialisedAndKept) {
             k.emit<"st.global.u32">(at(to), number);
             k.emit<"ret">();
         });
-    for (const std::uint64_t rows : {3u, 5u, 3u}) {
-        const auto y = must(device().allocate(rows * 32 * 4));
+    for (const std::uint32_t rows : {3u, 5u, 3u}) {
+        const auto y = must(device().allocate(std::size_t{rows} * 32 * 4));
         must(fill.launch(device(), {{y, {rows, 32}}}));
-        EXPECT_EQ(must(y.download<std::uint32_t>()), std::vector<std::uint32_t>(rows * 32, rows));
+        EXPECT_EQ(must(y.download<std::uint32_t>()),
+                  std::vector<std::uint32_t>(std::size_t{rows} * 32, rows));
     }
     EXPECT_EQ(fill.kept(), 2u);
 }
