@@ -1,5 +1,5 @@
-// Pure instructions of the emulator against the manual's examples, values worked by hand, and the loops of the
-// manual's semantics; rounding_test.cpp has those of floating point in every rounding mode.
+// Pure instructions of the emulator against the manual's examples, values worked by hand, and the loops of
+// the manual's semantics; rounding_test.cpp has those of floating point in every rounding mode.
 #include <gtest/gtest.h>
 
 #include <array>

@@ -1,5 +1,6 @@
-// Arithmetic of floating point against an independent reference: the host's own arithmetic and rounding modes,
-// and for the 16-bit formats a search for the nearest value in a table of all.
+// Arithmetic of floating point against an independent reference: the host's own arithmetic and rounding
+// modes, and for the 16-bit formats a search for the nearest value in a table of all.
+
 #include <gtest/gtest.h>
 
 #include <algorithm>

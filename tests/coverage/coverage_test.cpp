@@ -76,8 +76,8 @@ TEST_F(Coverage, TheEmulatorsColumnIsWhatItSaysOfItsSpellings) {
         emulated += one.is_emulated;
         const bool is_of_hopper = one.target == "sm_90a" || one.target == "sm_90" || one.target == "sm_80" ||
                                   one.target == "sm_86" || one.target == "sm_89" || one.target == "sm_75";
-        // Of st.async and red.async, emulated_opcodes() does not count what has no mbarrier. The table's oldest
-        // forms, such as shfl without .sync, end before sm_90a.
+        // Of st.async and red.async, emulated_opcodes() does not count what has no mbarrier. The oldest forms,
+        // such as shfl without .sync, end before sm_90a.
         if (one.opcode == "st.async" || one.opcode == "red.async") continue;
         if (whole.contains(one.opcode) && is_of_hopper && one.since.find("until") == std::string::npos) {
             EXPECT_TRUE(one.is_emulated) << one.example;

@@ -1,5 +1,5 @@
-// The kernels of examples/dsl on the GPU, against double precision, at sizes that fit nothing and at some that
-// fill the device.
+// The kernels of examples/dsl on the GPU, against double precision, at sizes that fit nothing and at some
+// that fill the device.
 
 #include "attention_check.hpp"
 #include "gemm_check.hpp"
