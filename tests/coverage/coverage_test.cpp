@@ -47,8 +47,8 @@ TEST_F(Coverage, HasEveryRowOfTheTableInItsOrder) {
     EXPECT_EQ(std::ranges::count(page, '\n'), static_cast<std::ptrdiff_t>(i) + 2);
 }
 
-// Where the table and ptxas 13.5 differ: of st.async it ends in an internal error; the others came with PTX ISA
-// 9.4, for an architecture of which no manual speaks yet.
+// Where the table and ptxas 13.5 differ: of st.async it ends in an internal error; the others came with PTX
+// ISA 9.4, for an architecture of which no manual speaks yet.
 bool is_known_to_differ(const FormCoverage& one) {
     return one.example == "st.async.gpu.b8 [b64_0], b8_1;" ||
            (one.target == "sm_107f" && one.form.find(".override::global_dim") != std::string_view::npos);
@@ -76,8 +76,8 @@ TEST_F(Coverage, TheEmulatorsColumnIsWhatItSaysOfItsSpellings) {
         emulated += one.is_emulated;
         const bool is_of_hopper = one.target == "sm_90a" || one.target == "sm_90" || one.target == "sm_80" ||
                                   one.target == "sm_86" || one.target == "sm_89" || one.target == "sm_75";
-        // Of st.async and red.async, emulated_opcodes() does not count what has no mbarrier. The oldest forms,
-        // such as shfl without .sync, end before sm_90a.
+        // Of st.async and red.async, emulated_opcodes() does not count what has no mbarrier. The oldest
+        // forms, such as shfl without .sync, end before sm_90a.
         if (one.opcode == "st.async" || one.opcode == "red.async") continue;
         if (whole.contains(one.opcode) && is_of_hopper && one.since.find("until") == std::string::npos) {
             EXPECT_TRUE(one.is_emulated) << one.example;
