@@ -1,6 +1,6 @@
 #pragma once
-// The operands that isa::sample_operands writes, as those of the emitter: examples for coverage.hpp, and for the
-// tests of every spelling.
+// The operands that isa::sample_operands writes, as those of the emitter: examples for coverage.hpp, and for
+// the tests of every spelling.
 
 #include <vector>
 

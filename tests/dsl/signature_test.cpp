@@ -78,7 +78,7 @@ TEST_F(DslSignature, TheBodyOfASiteTakesItsRegisters) {
     expect_near(run({}), [](double acc, double bias) { return acc + bias; });
 }
 
-// max(acc * scale[0] + bias, 0) * scale[1], in the way of each language; the same instructions, the same bits.
+// max(acc * scale[0] + bias, 0) * scale[1], in the way of each language: the same bits.
 TEST_F(DslSignature, AStubIsTheSameInEveryLanguage) {
     const auto typed = stub(site_, [](StubBuilder<>& b, Mod<"acc", f32> acc, In<"bias", f32> bias,
                                       const In<"scale", f32, 2>& scale) {

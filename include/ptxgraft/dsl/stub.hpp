@@ -13,7 +13,9 @@
 /// One signature for many bodies (signature.hpp), and operands asked for by name:
 /// @code
 /// using Epilogue = SignatureOf<Mod<"acc", f32>, In<"bias", f32>>;
-/// auto sum = dsl::stub<Epilogue>(site, [](auto& b, auto acc, auto bias) { emit<"add.f32">(b, acc, acc, bias); });
+/// auto sum = dsl::stub<Epilogue>(site, [](auto& b, auto acc, auto bias) {
+///     emit<"add.f32">(b, acc, acc, bias);
+/// });
 /// auto same = dsl::stub(site, [](dsl::StubBuilder<>& b) {
 ///     const auto acc = b.operand<f32>("acc"), bias = b.operand<f32>("bias");
 ///     b.emit<"add.f32">(acc, acc, bias);
@@ -22,7 +24,7 @@
 ///
 /// | mistake | found |
 /// |---|---|
-/// | an instruction that takes no register of an operand's type | by C++; of `b["acc"]` when the stub is made |
+/// | an instruction that takes no register of this type | by C++; of `b["acc"]` when the stub is made |
 /// | an `In` operand is written | by C++; of `b.operand<T>(name)` when the stub is made |
 /// | a name, type, direction or number of elements that the site has otherwise | when the stub is made |
 /// | an `out` operand that is not written on every path | when the stub is made (Stub::from_ptx) |
