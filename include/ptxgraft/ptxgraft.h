@@ -116,10 +116,10 @@
  *     ptxgraft_planned_launch and ptxgraft_tensor_map have no struct_size, since they stand in arrays and are
  *     passed by value. They are final: they will never change.
  * - **Threads**: every function may be called from several threads at once, also on one object; only its
- *   `destroy` comes after all other calls with that object, and an event, a graph or a stream that is captured
- *   is used by one thread at a time. An object among the options of a call is one that the call is with. Launches and copies on one emulator
- *   device take turns, first come, first served; making and destroying kernels, buffers and all else does not
- *   wait for them. The error message is the thread's own.
+ *   `destroy` comes after all other calls with that object, and an event, a graph or a stream that is
+ *   captured is used by one thread at a time. An object among the options of a call is one that the call is
+ *   with. Launches and copies on one emulator device take turns, first come, first served; making and
+ *   destroying kernels, buffers and all else does not wait for them. The error message is the thread's own.
  * - **Indices** count from 0. Sizes and offsets are in bytes, times in milliseconds.
  */
 

@@ -39,9 +39,9 @@ PTXGRAFT_C_API const char* ptxgraft_kernel_get_assembler(const ptxgraft_kernel* 
 PTXGRAFT_C_API const char* ptxgraft_kernel_get_entry(const ptxgraft_kernel* kernel);
 
 /** Other constants for a site whose stub has them as data, in the order of ptxgraft_stub_get_constants().
-    They count for what is launched later on that stream (null: the device's own), as the arguments of a launch
-    do; it is for all handles of this kernel, and no other kernel sees it. PTXGRAFT_STATUS_constants_differ for
-    a site without such constants, and for another number of them. */
+    They count for what is launched later on that stream (null: the device's own), as the arguments of a
+    launch do; it is for all handles of this kernel, and no other kernel sees it.
+    PTXGRAFT_STATUS_constants_differ for a site without such constants, and for another number of them. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_kernel_set_constants(const ptxgraft_kernel* kernel, const char* site,
                                                              const uint64_t* constants, size_t count,
                                                              const ptxgraft_stream* stream);
