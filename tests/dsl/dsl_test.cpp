@@ -157,7 +157,7 @@ TEST(Dsl, AnOperatorIsOneInstruction) {
     auto& k = module.entry("operators");
     const auto row = value(k, k.argument<u32>("row")), stride = value(k, k.argument<u32>("stride"));
     const auto x = value(k, k.argument<f32>("x"));
-    const Reg<u32> index = row * stride + 4;
+    const Reg<u32> index = value(k, row) * stride + 4;
     const auto low = row >> 5 & 31;
     const Reg<u32> bits = low | stride << row;
     const Reg<f32> y = -x * 2.0f - x;

@@ -42,6 +42,12 @@ template <Target On, Type T> [[nodiscard]] Value<T, On> value(Builder<On>& build
     return {builder, reg};
 }
 
+/// Of what is one already: with this builder.
+template <Target On, Type T, Target Other>
+[[nodiscard]] Value<T, On> value(Builder<On>& builder, const Value<T, Other>& of) {
+    return {builder, of.reg};
+}
+
 /// Of an operand that is only read; instructions must not write the value.
 template <Target On, Type T> [[nodiscard]] Value<T, On> value(Builder<On>& builder, const ReadReg<T>& reg) {
     return {builder, {reg.name}};
