@@ -11,11 +11,11 @@ const TensorKernel weigh(
     {.name = "weigh",
      .inputs = {Tile("rows", "columns", f32).named("x"), Tile("columns", f32).named("w")},
      .outputs = {Tile("rows", "columns", f32).named("y")},
-     .grid = [](const Specialisation& s) { return ptxgraft::Dim3{static_cast<std::uint32_t>(s["rows"])}; },
+     .grid = [](const Specialisation& s) { return ptxgraft::Dim3{s.extent("rows")}; },
      .block = {32},
      .dynamic = {"rows"}},
     [](FunctionBuilder<>& k, const Specialisation& s, const Tensor& x, const Tensor& w, const Tensor& y) {
-        const auto columns = static_cast<std::uint32_t>(s["columns"]);
+        const auto columns = s.extent("columns");
         const auto from = global_address(k, x), weights = global_address(k, w), to = global_address(k, y);
         const auto column = read<"%tid.x">(k);
         const auto element = read<"%ctaid.x">(k) * columns + column;

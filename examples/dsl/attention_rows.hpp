@@ -108,6 +108,10 @@ Reg<u32> keys_seen(FunctionBuilder<On>& k, const Problem& of, const Value<u32, O
     return {seen.name};
 }
 
+/// A key with a score below it is hidden: -inf, or what a stub takes for that, such as -1e9. Others lie between
+/// -1e7 and 1e7.
+inline constexpr float hidden = -1e8f;
+
 /// 16 rows of a warp: the online softmax over keys that come block by block. `top` is the largest score so
 /// far; the sum of the weights and the output are relative to it, and shrink by `factor` when it grows. Both
 /// sites are asked about rows beyond the last query too, whose results are dropped.
@@ -120,7 +124,7 @@ template <Target On, Options O> class Rows {
         column = (lane & 3) << 1;
         row = (lane >> 2) + first;
         for (std::size_t half = 0; half < 2; ++half) {
-            emit<"mov.f32">(k, top[half], neutral_of<Fold::max>);
+            emit<"mov.f32">(k, top[half], hidden);
             emit<"mov.f32">(k, sum[half], neutral_of<Fold::sum>);
         }
     }
@@ -142,17 +146,15 @@ template <Target On, Options O> class Rows {
         k.if_(hides, [&] { mask(scores, begin); });
     }
 
-    /// Scores become weights. (A row whose keys are all hidden so far has weights of 0, not exponentials of
-    /// infinity minus infinity.)
+    /// Scores become weights. `top` begins at `hidden`, so that rows whose keys are all hidden so far have
+    /// weights of 0, not exponentials of the difference of two infinities, or of two large numbers.
     template <std::size_t N> void weigh(const Fragment<N>& scores) {
         std::array<Reg<f32>, 2> next = k.template regs<f32, 2>(), base = k.template regs<f32, 2>();
         for (std::size_t half = 0; half < 2; ++half) emit<"mov.f32">(k, next[half], top[half]);
         for (std::size_t i = 0; i < N; ++i) fold<Fold::max>(k, next[half_of(i)], scores[i]);
         for (std::size_t half = 0; half < 2; ++half) {
             warp_reduce<Fold::max>(k, next[half], 4);
-            const Pred has_none = value(k, next[half]) == neutral_of<Fold::max>;
             emit<"mul.f32">(k, base[half], next[half], -log2e);
-            emit<"selp.f32">(k, base[half], 0.0f, base[half], has_none);
             emit<"fma.rn.f32">(k, factor[half], top[half], log2e, base[half]);
             emit<"ex2.approx.ftz.f32">(k, factor[half], factor[half]);
             emit<"mov.f32">(k, top[half], next[half]);

@@ -200,6 +200,7 @@ class PTXGRAFT_API Device {
 
   private:
     friend class device::Loader;
+    friend class Buffer;
     explicit Device(std::shared_ptr<Data> data) : data_(std::move(data)) {}
     std::shared_ptr<Data> data_;
 };
@@ -249,6 +250,7 @@ class PTXGRAFT_API Buffer {
     ~Buffer();
     [[nodiscard]] std::uint64_t address() const { return address_; }
     [[nodiscard]] std::size_t bytes() const { return bytes_; }
+    [[nodiscard]] bool is_on(const Device& device) const { return device_ == device.data_; }
 
     /// Copies within the buffer's bounds; otherwise Errc::buffer_exceeded and nothing is copied.
     [[nodiscard]] Expected<void> write(std::span<const std::byte> source, std::size_t offset = 0) const;

@@ -57,14 +57,17 @@ std::string_view Emitter::own(std::string_view text) {
 }
 
 std::string_view Emitter::own_name(std::string_view name) {
-    if (!is_identifier(name)) (void)keep(fail(Errc::argument_invalid, fmt::format("'{}' is no name", name)));
+    if (!is_identifier(name))
+        (void)keep(fail(Errc::argument_invalid, fmt::format("'{}' is no name", name)));
+    else if (isa::find_special(name))
+        (void)keep(fail(Errc::name_taken, fmt::format("{} is a special register", name)));
+    else if (name == "WARP_SZ")
+        (void)keep(fail(Errc::name_taken, "WARP_SZ is a constant of PTX"));
     return own(name);
 }
 
 std::string_view Emitter::new_register(Type type, std::string_view name) {
     if (!name.empty()) {
-        if (isa::find_special(std::string("%").append(name)))
-            (void)keep(fail(Errc::name_taken, fmt::format("%{} is a special register", name)));
         const std::string_view word = syntax::row(type).word;
         names_->named.append("\t.reg ").append(word).append(" %").append(name).append(";\n");
         return own_name(std::string("%").append(name));

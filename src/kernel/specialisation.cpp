@@ -73,6 +73,17 @@ std::optional<TensorType> tensor_type_of(Type type) {
 
 auto wrong(std::string problem) { return fail(Errc::argument_invalid, std::move(problem)); }
 
+// Of packed elements, whole bytes.
+Expected<std::uint64_t> stride_bytes(const Tile& tile, const tensor::TypeUnit& unit, std::uint64_t stride) {
+    const std::uint64_t bits = std::uint64_t{unit.global_bytes} * 8 / unit.elements;
+    std::uint64_t all = 0;
+    if (__builtin_mul_overflow(stride, bits, &all) || all % 8 != 0)
+        return fail(Errc::tensor_map_invalid,
+                    fmt::format("{}: a stride of {} elements of {} bits is no number of bytes", tile.name,
+                                stride, bits));
+    return all / 8;
+}
+
 }  // namespace
 
 Tile Tile::named(std::string_view text) const {
@@ -93,13 +104,20 @@ bool Specialisation::has(std::string_view name) const { return sizes_.contains(n
 std::uint64_t Specialisation::operator[](std::string_view name) const {
     if (const auto found = sizes_.find(name); found != sizes_.end()) return found->second;
     const bool is_dynamic = std::ranges::find(dynamic_, name) != dynamic_.end();
-    if (!error_)
-        error_ = fail(Errc::symbol_unknown,
-                      is_dynamic
-                          ? fmt::format("{}: it is known when the kernel runs, see dynamic_extent()", name)
-                          : fmt::format("{}; there are: {}", name, fmt::join(std::views::keys(sizes_), ", ")))
-                     .value();
+    keep(is_dynamic ? fmt::format("{}: it is known when the kernel runs, see dynamic_extent()", name)
+                    : fmt::format("{} has nothing named {}; there are: {}", name_, name,
+                                  fmt::join(std::views::keys(sizes_), ", ")));
     return 1;  // harmless in divisions
+}
+
+std::uint32_t Specialisation::extent(std::string_view name) const {
+    const std::uint64_t value = (*this)[name];
+    if (value > 0xFFFFFFFF) keep(fmt::format("{} is {}, which 32 bits have no room for", name, value));
+    return static_cast<std::uint32_t>(value);
+}
+
+void Specialisation::keep(std::string problem) const {
+    if (is_asked_ && !error_) error_ = wrong(std::move(problem)).value();
 }
 
 std::string SpecialisationMaker::Choice::key() const {
@@ -135,6 +153,9 @@ Expected<void> SpecialisationMaker::check() const {
         if (!tile.map->type && !tensor_type_of(tile.type))
             return wrong(fmt::format("{}: tensor maps have no elements of {}; MapOptions::type names others",
                                      tile.name, syntax::row(tile.type).word));
+        if (const std::size_t steps = tile.map->element_strides.size();
+            steps != 0 && steps != tile.dims.size())
+            return wrong(fmt::format("{}: there are as many element_strides as extents, or none", tile.name));
         if (tile.map->box.size() != (tile.map->im2col ? 0 : tile.dims.size()))
             return wrong(
                 fmt::format("{}: a box has as many extents as its tensor, with im2col none", tile.name));
@@ -252,7 +273,10 @@ Expected<TensorMapOptions> SpecialisationMaker::map_of(const Specialisation& s, 
     const auto order = from_innermost(tile.layout, tile.dims.size());
     for (const std::size_t i : order) {
         map.dims.push_back(tensor.extents[i]);
-        if (i != order.front()) map.strides.push_back(tensor.strides[i] * unit.global_bytes / unit.elements);
+        if (i != order.front()) {
+            const std::uint64_t bytes = TRY(stride_bytes(tile, unit, tensor.strides[i]));
+            map.strides.push_back(bytes);
+        }
         if (!from.element_strides.empty()) map.element_strides.push_back(from.element_strides.at(i));
         if (from.im2col) continue;
         const std::uint64_t extent = TRY(number(s.sizes_, from.box[i]));
@@ -276,6 +300,7 @@ Expected<void> SpecialisationMaker::add_directives(Specialisation& s) const {
 
 Expected<Specialisation> SpecialisationMaker::make(const Choice& choice) const {
     Specialisation s;
+    s.is_asked_ = true;
     s.name_ = options_.name;
     s.target_ = choice.target;
     s.dynamic_ = options_.dynamic;
@@ -294,6 +319,7 @@ Expected<Specialisation> SpecialisationMaker::make(const Choice& choice) const {
 Specialisation SpecialisationMaker::launched(const Specialisation& s, const Sizes& sizes,
                                              std::uint32_t multiprocessors) {
     Specialisation copy = s;
+    copy.is_asked_ = true;
     copy.sizes_.insert(sizes.begin(), sizes.end());
     copy.multiprocessors_ = multiprocessors;
     return copy;
@@ -310,9 +336,10 @@ Expected<void> check_memory(const Tile& tile, const TensorView& view,
     const std::uint64_t element = bytes_of_element(tile.type);
     __extension__ using Wide = unsigned __int128;
     const Wide room = view.buffer->bytes(), most = 2 * room;  // elements of 4 bits
-    Wide end = std::ranges::find(view.extents, 0u) == view.extents.end() ? 1 : 0;
-    for (std::size_t i = 0; i < strides.size() && end <= most; ++i)
-        end += Wide{std::max<std::uint64_t>(view.extents[i], 1) - 1} * strides[i];
+    const bool is_empty = std::ranges::find(view.extents, 0u) != view.extents.end();
+    Wide end = is_empty ? 0 : 1;
+    for (std::size_t i = 0; i < strides.size() && end <= most && !is_empty; ++i)
+        end += Wide{view.extents[i] - 1} * strides[i];
     if (end > most || Wide{bytes_of(tile, static_cast<std::uint64_t>(end))} + view.offset > room)
         return fail(Errc::buffer_exceeded, fmt::format("{} needs more than the {} bytes of its buffer",
                                                        tile.name, view.buffer->bytes()));
@@ -324,11 +351,16 @@ Expected<void> check_memory(const Tile& tile, const TensorView& view,
 
 }  // namespace
 
-Expected<std::vector<Strides>> add_strides(SpecialisationMaker::Choice& choice, std::span<const Tile> tiles,
-                                           std::span<const TensorView> views) {
+Expected<std::vector<Strides>> add_strides(const Device& device, SpecialisationMaker::Choice& choice,
+                                           std::span<const Tile> tiles, std::span<const TensorView> views) {
     std::vector<Strides> all;
     for (std::size_t t = 0; t < views.size(); ++t) {
         const TensorView& view = views[t];
+        if (!view.buffer->is_on(device)) {
+            auto error = fail(Errc::device_differs, fmt::format("the buffer of {}", tiles[t].name));
+            error.value().index = static_cast<std::uint32_t>(t);
+            return error;
+        }
         const Strides dense = dense_strides(tiles[t].layout, view.extents);
         if (!view.strides.empty() && view.strides.size() != dense.size())
             return wrong(fmt::format("{}: it has {} strides, not {}", tiles[t].name, dense.size(),
@@ -353,7 +385,9 @@ Expected<Argument> argument_of(const Tile& tile, const Tensor& tensor, const Ten
     const auto order = from_innermost(tile.layout, tile.dims.size());
     for (std::size_t d = 0; d < order.size(); ++d) {
         map.dims[d] = view.extents[order[d]];
-        if (d != 0) map.strides[d - 1] = strides[order[d]] * unit.global_bytes / unit.elements;
+        if (d == 0) continue;
+        const std::uint64_t bytes = TRY(stride_bytes(tile, unit, strides[order[d]]));
+        map.strides[d - 1] = bytes;
     }
     auto made = view.buffer->encode_tensor_map(std::move(map));
     if (!made) return fail(made.error().code, fmt::format("{}: {}", tensor.name, *made.error().detail));

@@ -54,8 +54,10 @@ class SpecialisationMaker {
                                                  std::uint32_t multiprocessors);
     [[nodiscard]] static const std::optional<Error>& error_of(const Specialisation& s) { return s.error_; }
     static void set_target(Specialisation& s, const std::string& target) { s.target_ = target; }
-    static void forget_parameters(Specialisation& s) {
+    // From now on many threads may ask it.
+    static void finish(Specialisation& s) {
         for (Tensor& tensor : s.tensors_) tensor.parameter = {};
+        s.is_asked_ = false;
     }
 
   private:
@@ -71,8 +73,9 @@ class SpecialisationMaker {
 };
 
 // The strides of all tensors; those that are not dense become a part of the choice. Errors: strides that are
-// not possible, and memory that is too small.
-[[nodiscard]] Expected<std::vector<Strides>> add_strides(SpecialisationMaker::Choice& choice,
+// not possible, memory that is too small, or of another device.
+[[nodiscard]] Expected<std::vector<Strides>> add_strides(const Device& device,
+                                                         SpecialisationMaker::Choice& choice,
                                                          std::span<const Tile> tiles,
                                                          std::span<const TensorView> views);
 

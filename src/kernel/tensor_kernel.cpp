@@ -77,7 +77,7 @@ Expected<std::string> TensorKernel::Data::target_for(std::string_view asked) con
 Expected<Specialisation> TensorKernel::Data::emit_into(Module& module, const Choice& choice) {
     auto s = TRY(SpecialisationMaker(options).make(choice));
     emit(module, s);
-    SpecialisationMaker::forget_parameters(s);
+    SpecialisationMaker::finish(s);
     if (const auto& problem = SpecialisationMaker::error_of(s)) return tl::unexpected<Error>(*problem);
     return s;
 }
@@ -134,7 +134,7 @@ Expected<TensorKernel::Data::Bound> TensorKernel::Data::bind(const Device& devic
     TRY(maker.check_count(views.size(), tiles.size()));
     const Sizes sizes = TRY(maker.resolve(views, values.sizes));
     Choice choice = {.sizes = sizes, .target = target.empty() ? device.target() : target};
-    const auto strides = TRY(add_strides(choice, tiles, views));
+    const auto strides = TRY(add_strides(device, choice, tiles, views));
     for (const std::string& name : options.dynamic) choice.sizes.erase(name);
 
     Bound bound;
@@ -216,6 +216,8 @@ Expected<void> TensorKernel::launch(const Device& device, std::span<const Tensor
                                     const LaunchValues& values) const {
     if (data_->error) return tl::unexpected<Error>(*data_->error);
     const auto bound = TRY(data_->bind(device, tensors, values));
+    const Dim3 grid = bound.launch.config.grid;
+    if (grid.x == 0 || grid.y == 0 || grid.z == 0) return {};
     const auto kernel = TRY(data_->load(device, *bound.kept));
     return kernel.launch_with(bound.launch.config, bound.launch.arguments, values.stream);
 }

@@ -141,6 +141,15 @@ double slid(double score, std::uint32_t row, std::uint32_t column, std::uint32_t
     return distance < -40 || distance > 25 ? -HUGE_VAL : score + distance * 0.0625;
 }
 
+// As slide, by a number that is far below all others: -1e9, and the lowest there is.
+template <int Power> void slide_by_number(StubBuilder<>& b) {
+    const auto score = b.operand<f32>("score");
+    const auto hides = b.reg<pred>();
+    slide(b);
+    b.emit<"setp.eq.f32">(hides, score, neutral_of<Fold::max>);
+    b.emit<"selp.f32">(score, Power == 0 ? std::numeric_limits<float>::lowest() : -1e9f, score, hides);
+}
+
 void add_places(StubBuilder<>& b) {
     const auto value = b.operand<f32>("value"), of = b.reg<f32>();
     for (const auto& [name, factor] : {std::pair{"row", 0.5f}, {"column", -0.25f}, {"head", 100.0f}}) {
@@ -166,6 +175,10 @@ template <class K> void check_stubs(Route route = Route::inlined) {
     check_stub<K>("score", soft_cap, {.size = size, .score = soft_capped}, route);
     // Of the last queries all keys of the first blocks are hidden, of all queries those of the last blocks.
     check_stub<K>("score", slide, {.size = {200, 300, 2}, .score = slid}, route);
+    if (route == Route::inlined) {
+        check_stub<K>("score", slide_by_number<9>, {.size = {200, 300}, .score = slid}, route);
+        check_stub<K>("score", slide_by_number<0>, {.size = {200, 300}, .score = slid}, route);
+    }
     check_stub<K>("epilogue", add_places, {.size = size, .epilogue = with_places}, route);
 }
 

@@ -414,6 +414,8 @@ TEST(Dsl, MistakesThatOnlyTheModuleSees) {
     EXPECT_EQ(code_of([](auto&, auto& k) { k.directives({.cluster = {2, 0, 1}}); }), Errc::directive_invalid);
     EXPECT_EQ(code_of([](auto&, auto& k) { k.pragma("nounroll\";\n\texit;//"); }), Errc::directive_invalid);
     EXPECT_EQ(code_of([](auto&, auto& k) { (void)k.template reg<u32>("laneid"); }), Errc::name_taken);
+    for (const char* name : {"%tid", "%envreg3", "WARP_SZ"})
+        EXPECT_EQ(code_of([&](auto&, auto& k) { (void)k.template parameter<u64>(name); }), Errc::name_taken);
     EXPECT_EQ(code_of([](auto&, auto& k) { (void)k.template result<f32>("r"); }), Errc::directive_invalid);
     for (const std::string name : {"two\nlines", "a; exit", "1st", "%", "a b", "é"}) {
         EXPECT_EQ(code_of([&](auto& m, auto&) { m.entry(name); }), Errc::argument_invalid) << name;
@@ -422,6 +424,12 @@ TEST(Dsl, MistakesThatOnlyTheModuleSees) {
                   Errc::argument_invalid)
             << name;
         EXPECT_EQ(code_of([&](auto&, auto& k) { (void)k.shared(name, {}); }), Errc::argument_invalid) << name;
+        EXPECT_EQ(code_of([&](auto&, auto& k) { k.site(name, std::span<const SiteArgument>(), {}, [] {}); }),
+                  Errc::argument_invalid)
+            << name;
+        EXPECT_EQ(code_of([&](auto&, auto& k) { k.site("f", {in(name, k.template reg<f32>())}, {}, [] {}); }),
+                  Errc::argument_invalid)
+            << name;
         if (name == "%") continue;  // `%_1` is a label, and `%1st` a register
         EXPECT_EQ(code_of([&](auto&, auto& k) { k.place(k.label(name)); }), Errc::argument_invalid) << name;
         if (name == "1st") continue;

@@ -130,6 +130,20 @@ TEST_F(DslSignature, OneSignatureServesManyBodies) {
 }
 
 // What only the site can say: names, types, directions and counts.
+void add_bias(StubBuilder<>& b, Mod<"acc", f32> acc, In<"bias", f32> bias, const In<"scale", f32, 2>&) {
+    b.emit<"add.f32">(acc, acc, bias);
+}
+TEST_F(DslSignature, ABodyMayBeAFunctionOrPromiseNotToThrow) {
+    const auto by_function = stub(site_, add_bias), by_pointer = stub(site_, &add_bias);
+    const auto by_lambda =
+        stub(site_, [](StubBuilder<>& b, Mod<"acc", f32> acc, In<"bias", f32> bias,
+                       const In<"scale", f32, 2>&) noexcept { b.emit<"add.f32">(acc, acc, bias); });
+    for (const auto* made : {&by_function, &by_pointer, &by_lambda}) {
+        ASSERT_TRUE(*made) << describe(made->error());
+        EXPECT_EQ((*made)->ptx(), by_function->ptx());
+    }
+}
+
 TEST_F(DslSignature, TheSiteIsHeldAgainstTheTypes) {
     const auto error_of = [&](auto body) {
         const auto made = stub(site_, body);

@@ -114,20 +114,19 @@ TEST_F(DslGpu, AttentionByWgmmaIsRight) {
 }
 
 TEST_F(DslGpu, TensorKernelsAreSpecialisedAndKept) {
-    const TensorKernel fill(
-        {.name = "fill",
-         .outputs = {Tile("rows", 32, u32)},
-         .grid = [](const Specialisation& s) { return Dim3{static_cast<std::uint32_t>(s["rows"])}; },
-         .block = {32}},
-        [](FunctionBuilder<>& k, const Specialisation& s, const Tensor& y) {
-            const auto to = global_address(k, y);
-            const auto at_thread = read<"%ctaid.x">(k) * 32 + read<"%tid.x">(k);
-            const auto number = k.reg<u32>();
-            k.emit<"mad.wide.u32">(to, at_thread, 4, to);
-            k.emit<"mov.u32">(number, static_cast<std::uint32_t>(s["rows"]));
-            k.emit<"st.global.u32">(at(to), number);
-            k.emit<"ret">();
-        });
+    const TensorKernel fill({.name = "fill",
+                             .outputs = {Tile("rows", 32, u32)},
+                             .grid = [](const Specialisation& s) { return Dim3{s.extent("rows")}; },
+                             .block = {32}},
+                            [](FunctionBuilder<>& k, const Specialisation& s, const Tensor& y) {
+                                const auto to = global_address(k, y);
+                                const auto at_thread = read<"%ctaid.x">(k) * 32 + read<"%tid.x">(k);
+                                const auto number = k.reg<u32>();
+                                k.emit<"mad.wide.u32">(to, at_thread, 4, to);
+                                k.emit<"mov.u32">(number, s.extent("rows"));
+                                k.emit<"st.global.u32">(at(to), number);
+                                k.emit<"ret">();
+                            });
     for (const std::uint32_t rows : {3u, 5u, 3u}) {
         const auto y = must(device().allocate(std::size_t{rows} * 32 * 4));
         must(fill.launch(device(), {{y, {rows, 32}}}));

@@ -44,8 +44,8 @@ KernelOptions scale_options() {
     return {.name = "scale",
             .inputs = {Tile("rows", "columns", f32)},
             .outputs = {Tile("rows", "columns", f32)},
-            .grid = [](const Specialisation& s) { return Dim3{static_cast<std::uint32_t>(s["rows"])}; },
-            .block = [](const Specialisation& s) { return Dim3{static_cast<std::uint32_t>(s["threads"])}; },
+            .grid = [](const Specialisation& s) { return Dim3{s.extent("rows")}; },
+            .block = [](const Specialisation& s) { return Dim3{s.extent("threads")}; },
             .parameters = {{"threads", 32}},
             .dynamic = {"rows"}};
 }
@@ -170,7 +170,7 @@ TEST(TensorKernel, WhatABodyAsksForAndIsNotThere) {
         return text_of(k.ptx({{"columns", 4}}).error());
     };
     EXPECT_THAT(error([](FunctionBuilder<>&, const Specialisation& s) { (void)s["kolumns"]; }),
-                HasSubstr("kolumns; there are: columns, threads"));
+                HasSubstr("scale has nothing named kolumns; there are: columns, threads"));
     EXPECT_THAT(error([](FunctionBuilder<>&, const Specialisation& s) { (void)s["rows"]; }),
                 HasSubstr("dynamic_extent()"));
     EXPECT_THAT(error([](FunctionBuilder<>&, const Specialisation&, const Tensor&) {}),
@@ -192,6 +192,10 @@ TEST(TensorKernel, TilesThatThereAreNot) {
     EXPECT_THAT(error(Tile("M", 0, f32)), HasSubstr("a number above 0"));
     EXPECT_THAT(error(Tile("M", "N", f32).by_map({.box = {8}})), HasSubstr("as many extents"));
     EXPECT_THAT(error(Tile("M", "N", f32).by_map({.box = {8, 257}})), HasSubstr("right is 1 to 256"));
+    EXPECT_THAT(error(Tile("M", "N", f32).by_map({.box = {8, 8}, .element_strides = {1}})),
+                HasSubstr("as many element_strides as extents"));
+    EXPECT_THAT(error(Tile("M", 33, b8).by_map({.box = {1, 32}, .type = TensorType::b4x16})),
+                HasSubstr("a stride of 33 elements of 4 bits is no number of bytes"));
     EXPECT_THAT(error(Tile("M", "N", f16x2).by_map({.box = {8, 8}})), HasSubstr("MapOptions::type"));
     EXPECT_THAT(error(Tile("M", "N", f32, Layout::column).by_map({.box = {8, 8}})), HasSubstr("no error"));
 }
@@ -410,6 +414,47 @@ TEST(TensorKernel, LoadsOnceForADevice) {
     EXPECT_EQ(scale.kept(), 1u);
     const Buffer x = one.upload(numbers(4)).value(), y = other.upload(numbers(4)).value();
     EXPECT_EQ(scale.launch(one, {{x, {1, 4}}, {y, {1, 4}}}).error().code, Errc::device_differs);
+}
+
+TEST(TensorKernel, EveryBufferIsOfTheDevice) {
+    const Device device = emulator(), other = emulator();
+    const TensorKernel scale(scale_options(), emit_scale);
+    const Buffer x = other.upload(numbers(8)).value(), y = device.upload(numbers(4)).value();
+    TensorView view(x, {1, 4});
+    view.offset = 16;
+    EXPECT_EQ(scale.launch(device, {view, {y, {1, 4}}}).error().code, Errc::device_differs);
+    const Buffer a = other.upload(numbers(64)).value();
+    EXPECT_EQ(box_copy(Layout::row)(device, {{a, {8, 8}}}).error().code, Errc::device_differs);
+}
+
+TEST(TensorKernel, AskingAKeptSpecialisationHarmsNobody) {
+    const Device device = emulator();
+    const TensorKernel scale(scale_options(), emit_scale);
+    const Buffer x = device.upload(numbers(4)).value(), y = device.upload(numbers(4)).value();
+    const TensorView views[] = {{x, {1, 4}}, {y, {1, 4}}};
+    const auto bound = scale.bind(device, views);
+    ASSERT_TRUE(bound);
+    EXPECT_EQ(bound->kernel->specialisation["columns"], 4u);
+    (void)bound->kernel->specialisation["rows"];
+    (void)bound->kernel->specialisation["nope"];
+    EXPECT_TRUE(scale.launch(device, views));
+}
+
+TEST(TensorKernel, OfNoRowsNothingIsLaunched) {
+    const Device device = emulator();
+    const TensorKernel scale(scale_options(), emit_scale);
+    const Buffer x = device.allocate(0).value();
+    const auto made = scale(device, {{x, {0, 4}}});
+    ASSERT_TRUE(made) << text_of(made.error());
+    EXPECT_EQ(made->front().bytes(), 0u);
+}
+
+TEST(TensorKernel, MoreRowsThanAGridHas) {
+    const TensorKernel k({.name = "k",
+                          .parameters = {{"n", 1ull << 33}},
+                          .block = [](const Specialisation& s) { return Dim3{s.extent("n")}; }},
+                         [](FunctionBuilder<>& b, const Specialisation&) { b.emit<"ret">(); });
+    EXPECT_THAT(text_of(k.ptx({}).error()), HasSubstr("n is 8589934592, which 32 bits have no room for"));
 }
 
 TEST(TensorKernel, SassNeedsADisassembler) {

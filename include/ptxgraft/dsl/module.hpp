@@ -213,6 +213,8 @@ template <Target On = any_target> class FunctionBuilder : public Builder<On> {
     template <class Body>
     void site(std::string_view name, std::span<const SiteArgument> arguments, const Policy& policy,
               Body&& body) {
+        (void)this->own_name(name);
+        for (const SiteArgument& argument : arguments) (void)this->own_name(argument.name);
         this->body_.append(emitting::site_before(name, arguments, policy));
         body();
         this->body_.append(emitting::site_after(arguments));

@@ -130,6 +130,21 @@ struct Parameters<Result (Object::*)(Builder, P...) const> {
 };
 template <class Result, class Object, class Builder, class... P>
 struct Parameters<Result (Object::*)(Builder, P...)> : Parameters<Result (Object::*)(Builder, P...) const> {};
+template <class Result, class Builder, class... P>
+struct Parameters<Result (*)(Builder, P...)> : Parameters<Result (std::true_type::*)(Builder, P...) const> {};
+template <class Result, class Object, class Builder, class... P>
+struct Parameters<Result (Object::*)(Builder, P...) const noexcept>
+    : Parameters<Result (Object::*)(Builder, P...) const> {};
+template <class Result, class Object, class Builder, class... P>
+struct Parameters<Result (Object::*)(Builder, P...) noexcept>
+    : Parameters<Result (Object::*)(Builder, P...) const> {};
+
+// How a body is called: a function, or an object with one operator().
+template <class Body> struct CallOf { using type = decltype(&Body::operator()); };
+template <class Result, class... P> struct CallOf<Result (*)(P...)> { using type = Result (*)(P...); };
+template <class Result, class... P> struct CallOf<Result (*)(P...) noexcept> {
+    using type = Result (*)(P...);
+};
 
 }  // namespace emitting
 

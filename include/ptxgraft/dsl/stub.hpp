@@ -27,7 +27,7 @@
 /// | an instruction that takes no register of this type | by C++; of `b["acc"]` when the stub is made |
 /// | an `In` operand is written | by C++; of `b.operand<T>(name)` when the stub is made |
 /// | a name, type, direction or number of elements that the site has otherwise | when the stub is made |
-/// | an `out` operand that is not written on every path | when the stub is made (Stub::from_ptx) |
+/// | an `out` operand that is never written | when the stub is made (Stub::from_ptx) |
 
 #include <concepts>
 #include <optional>
@@ -114,7 +114,7 @@ template <Target On, class Body> void run_body(StubBuilder<On>& builder, Body& b
     if constexpr (std::invocable<Body&, StubBuilder<On>&>) {
         body(builder);
     } else {
-        using Call = decltype(&std::remove_cvref_t<Body>::operator());
+        using Call = typename CallOf<std::decay_t<Body>>::type;
         with_operands<On>(typename Parameters<Call>::Signature(), body)(builder);
     }
 }

@@ -6,7 +6,7 @@
 /// const TensorKernel scale({.name = "scale",
 ///                             .inputs = {Tile("rows", "columns", f32).named("x")},
 ///                             .outputs = {Tile("rows", "columns", f32).named("y")},
-///                             .grid = [](const Specialisation& s) { return Dim3{s["rows"]}; },
+///                             .grid = [](const Specialisation& s) { return Dim3{s.extent("rows")}; },
 ///                             .block = {128}},
 ///                            [](FunctionBuilder<>& k, const Specialisation& s, const Tensor& x,
 ///                               const Tensor& y) {
@@ -101,7 +101,7 @@ struct Tensor {
     Type type = Type::none;
     Variable<Space::param> parameter = {};     ///< its address, or its tensor map
     std::vector<std::uint64_t> extents = {};   ///< in the tile's order; 0: a dynamic one
-    std::vector<std::uint64_t> strides = {};   ///< in elements; 0: what depends on a dynamic extent
+    std::vector<std::uint64_t> strides = {};   ///< in elements; 0 too: what depends on a dynamic extent
     std::optional<TensorMapOptions> map = {};  ///< all but the address and what is dynamic
     /// Of a box in shared memory, as many as a copy of it announces to a mbarrier; 0 without a map.
     std::uint32_t box_bytes = 0;
@@ -113,16 +113,19 @@ using Sizes = std::map<std::string, std::uint64_t, std::less<>>;
 /// One choice of all that is named. It is what bodies and functions for launches are given.
 class PTXGRAFT_API Specialisation {
   public:
-    /// A shape variable that is not dynamic, or a parameter. Another name is an error of the call that needed
-    /// the specialisation: Errc::symbol_unknown. Functions of a launch may ask for dynamic ones too.
+    /// A shape variable that is not dynamic, or a parameter; for the grid and `shared_bytes` of a launch
+    /// dynamic ones too. Another name is an error of the call that needed the specialisation:
+    /// Errc::argument_invalid.
     [[nodiscard]] std::uint64_t operator[](std::string_view name) const;
+    /// The same in 32 bits, as grids and instructions take it; a larger one is such an error too.
+    [[nodiscard]] std::uint32_t extent(std::string_view name) const;
     [[nodiscard]] bool has(std::string_view name) const;
 
     [[nodiscard]] const std::string& target() const { return target_; }
     [[nodiscard]] std::span<const Tensor> tensors() const { return tensors_; }  ///< inputs, then outputs
     /// While the body runs: for device functions, variables, shared memory.
     [[nodiscard]] Module& module() const { return *module_; }
-    /// Within the functions of a launch: of its device. Elsewhere 0.
+    /// For the grid and `shared_bytes` of a launch: of its device. Elsewhere 0.
     [[nodiscard]] std::uint32_t multiprocessors() const { return multiprocessors_; }
 
   private:
@@ -135,7 +138,9 @@ class PTXGRAFT_API Specialisation {
     EntryDirectives directives_ = {};
     Module* module_ = nullptr;
     std::uint32_t multiprocessors_ = 0;
+    bool is_asked_ = false;  // by one thread, whose errors it keeps
     mutable std::optional<Error> error_ = {};
+    void keep(std::string problem) const;
 };
 
 /// What a launch needs, as a value or as a function of its specialisation.
@@ -157,9 +162,10 @@ template <class T> class OfSizes {
 struct KernelOptions {
     std::string name;
     std::vector<Tile> inputs = {}, outputs = {};
+    /// Of 0 blocks nothing is launched.
     OfSizes<Dim3> grid = Dim3{};
-    OfSizes<Dim3> block = Dim3{};              ///< the entry says `.reqntid`
-    OfSizes<Dim3> cluster = Dim3{};            ///< beyond one block the entry says `.explicitcluster`
+    OfSizes<Dim3> block = Dim3{};              ///< `.reqntid`: of what is known when it is emitted
+    OfSizes<Dim3> cluster = Dim3{};            ///< the same: `.explicitcluster` beyond one block
     OfSizes<std::uint32_t> shared_bytes = 0u;  ///< dynamic
     Sizes parameters = {};                     ///< with the values that they have unless a caller chooses
     std::vector<std::string> dynamic = {};     ///< shape variables that are `.u32` parameters
@@ -208,8 +214,9 @@ struct BoundLaunch {
 /// at the same time is emitted once. A body must not use its own tensor kernel.
 class PTXGRAFT_API TensorKernel {
   public:
-    /// `body(k, s, tensors…)`: one `const Tensor&` for each input and output, or none of them. `k` is a
-    /// FunctionBuilder<>&.
+    /// `body(k, s, tensors…)`: one `const Tensor&` for each input and output, of which there are 16 at most,
+    /// or none of them. `k` is a FunctionBuilder<>&. Several threads may run it at once, for different
+    /// choices.
     template <class Body>
     TensorKernel(KernelOptions options, Body body)
         : TensorKernel(std::move(options), emitter<any_target>(std::move(body)), any_target) {}
@@ -219,8 +226,8 @@ class PTXGRAFT_API TensorKernel {
     }
 
     /// The PTX for these extents and parameters; `target` empty: the options', else "sm_90a". Errors:
-    /// Errc::argument_invalid for a name that the kernel has not, or an extent that has no number;
-    /// Errc::symbol_unknown; those of the body's builder and of Module::ptx().
+    /// Errc::argument_invalid for a name that the kernel has not, or an extent that has no number; those of
+    /// the body's builder and of Module::ptx().
     [[nodiscard]] Expected<std::string> ptx(const Sizes& sizes, std::string_view target = {}) const;
     /// The same as a skeleton with its specialisation, which is kept.
     [[nodiscard]] Expected<std::shared_ptr<const SpecialisedKernel>> specialise(
@@ -324,7 +331,9 @@ template <Target On, class Body> TensorKernel::Emit TensorKernel::emitter(Body b
         s.module_ = &module;
         constexpr std::size_t most_tensors = 16;
         if (!emitting::call_body(std::make_index_sequence<most_tensors + 1>(), body, k, std::as_const(s)))
-            s.error_ = fail(Errc::argument_count_wrong, "the body takes another number of tensors").value();
+            s.error_ = fail(Errc::argument_count_wrong,
+                            "the body takes another number of tensors than there are, or more than 16")
+                           .value();
         s.module_ = nullptr;
     };
 }
