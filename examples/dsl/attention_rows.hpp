@@ -108,8 +108,8 @@ Reg<u32> keys_seen(FunctionBuilder<On>& k, const Problem& of, const Value<u32, O
     return {seen.name};
 }
 
-/// A key with a score below it is hidden: -inf, or what a stub takes for that, such as -1e9. Others lie between
-/// -1e7 and 1e7.
+/// A key with a score below it is hidden: -inf, or what a stub takes for that, such as -1e9. Others lie
+/// between -1e7 and 1e7.
 inline constexpr float hidden = -1e8f;
 
 /// 16 rows of a warp: the online softmax over keys that come block by block. `top` is the largest score so
