@@ -451,8 +451,8 @@ TEST(TensorKernel, OfNoRowsNothingIsLaunched) {
 
 TEST(TensorKernel, MoreRowsThanAGridHas) {
     const TensorKernel k({.name = "k",
-                          .parameters = {{"n", 1ull << 33}},
-                          .block = [](const Specialisation& s) { return Dim3{s.extent("n")}; }},
+                          .block = [](const Specialisation& s) { return Dim3{s.extent("n")}; },
+                          .parameters = {{"n", 1ull << 33}}},
                          [](FunctionBuilder<>& b, const Specialisation&) { b.emit<"ret">(); });
     EXPECT_THAT(text_of(k.ptx({}).error()), HasSubstr("n is 8589934592, which 32 bits have no room for"));
 }
