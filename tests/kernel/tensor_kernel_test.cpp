@@ -194,7 +194,7 @@ TEST(TensorKernel, TilesThatThereAreNot) {
     EXPECT_THAT(error(Tile("M", "N", f32).by_map({.box = {8, 257}})), HasSubstr("right is 1 to 256"));
     EXPECT_THAT(error(Tile("M", "N", f32).by_map({.box = {8, 8}, .element_strides = {1}})),
                 HasSubstr("as many element_strides as extents"));
-    EXPECT_THAT(error(Tile("M", 33, b8).by_map({.box = {1, 32}, .type = TensorType::b4x16})),
+    EXPECT_THAT(error(Tile("M", "N", 33, b8).by_map({.box = {1, 1, 32}, .type = TensorType::b4x16})),
                 HasSubstr("a stride of 33 elements of 4 bits is no number of bytes"));
     EXPECT_THAT(error(Tile("M", "N", f16x2).by_map({.box = {8, 8}})), HasSubstr("MapOptions::type"));
     EXPECT_THAT(error(Tile("M", "N", f32, Layout::column).by_map({.box = {8, 8}})), HasSubstr("no error"));
