@@ -4,7 +4,6 @@
 #include <array>
 
 #include "isa/declaration.hpp"
-#include "isa/special.hpp"
 #include "isa/verifier.hpp"
 #include "syntax/constant.hpp"
 
@@ -142,9 +141,6 @@ void Verifier::declare_parameters(const Statement& f) {
             return report(Errc::declaration_invalid, p.type,
                           "a predicate can only be a register; pass a .b32");
         if (p.name.empty() || p.name == "_") return;
-        if (p.space == ".param" && find_special(p.name))
-            return report(Errc::declaration_invalid, p.name,
-                          quote(p.name) + " is a special register; a parameter has another name");
         if (f.is_entry()) sampler(p.type);
         Symbol symbol = parameter_symbol(p);
         symbol.is_input = is_input;
