@@ -57,40 +57,12 @@ template <BlockScaledShape S> class BlockScaledGemm;
 template <BlockScaledShape S = BlockScaledShape{}>
 void emit_gemm_block_scaled(Module& module, std::string_view name = "gemm_block_scaled") {
     BlockScaledGemm<S> gemm(module, name);
-    gemm.find_places();         // of this thread; tiles of C
-    gemm.make_barriers();       // mbarrier.init
-    gemm.take_tensor_memory();  // tcgen05.alloc
-    gemm.copying([&] {
-        gemm.for_each_tile([&] {
-            gemm.for_each_step([&] {
-                gemm.wait_until_empty();  // mbarrier.try_wait
-                gemm.copy();              // mbarrier.arrive.expect_tx, cp.async.bulk.tensor
-            });
+    emit_roles(
+        gemm, [&] { gemm.copy(); }, [&] { gemm.make_descriptors(); },
+        [&] {
+            gemm.copy_scales();  // tcgen05.cp
+            gemm.multiply();
         });
-        gemm.wait_until_all_empty();
-    });
-    gemm.multiplying([&] {
-        gemm.make_descriptors();
-        gemm.for_each_tile([&] {
-            gemm.wait_until_taken();  // mbarrier.try_wait: the columns of tensor memory are stored
-            gemm.for_each_step([&] {
-                gemm.wait_until_full();  // mbarrier.try_wait
-                gemm.copy_scales();      // tcgen05.cp
-                gemm.multiply();         // tcgen05.mma
-                gemm.free_stage();       // tcgen05.commit
-            });
-            gemm.give_product();  // tcgen05.commit
-        });
-    });
-    gemm.storing([&] {
-        gemm.for_each_tile([&] {
-            gemm.wait_for_product();  // mbarrier.try_wait
-            gemm.store();             // tcgen05.ld, the site, st.global
-            gemm.free_accumulator();  // mbarrier.arrive
-        });
-    });
-    gemm.give_tensor_memory();  // tcgen05.dealloc
-    gemm.k.template emit<"ret">();
 }
 
 template <BlockScaledShape S> class BlockScaledGemm : public Tcgen05Kernel<S.frame()> {

@@ -42,39 +42,8 @@ template <Tcgen05Shape S> class Tcgen05Gemm;
 template <Tcgen05Shape S = Tcgen05Shape{}>
 void emit_gemm_tcgen05(Module& module, std::string_view name = "gemm_tcgen05") {
     Tcgen05Gemm<S> gemm(module, name);
-    gemm.find_places();         // of this thread; tiles of C
-    gemm.make_barriers();       // mbarrier.init
-    gemm.take_tensor_memory();  // tcgen05.alloc
-    gemm.copying([&] {
-        gemm.for_each_tile([&] {
-            gemm.for_each_step([&] {
-                gemm.wait_until_empty();  // mbarrier.try_wait
-                gemm.copy();              // mbarrier.arrive.expect_tx, cp.async.bulk.tensor
-            });
-        });
-        gemm.wait_until_all_empty();
-    });
-    gemm.multiplying([&] {
-        gemm.make_descriptors();
-        gemm.for_each_tile([&] {
-            gemm.wait_until_taken();  // mbarrier.try_wait: the tile before the last is stored
-            gemm.for_each_step([&] {
-                gemm.wait_until_full();  // mbarrier.try_wait
-                gemm.multiply();         // tcgen05.mma
-                gemm.free_stage();       // tcgen05.commit
-            });
-            gemm.give_product();  // tcgen05.commit
-        });
-    });
-    gemm.storing([&] {
-        gemm.for_each_tile([&] {
-            gemm.wait_for_product();  // mbarrier.try_wait
-            gemm.store();             // tcgen05.ld, the site, st.global
-            gemm.free_accumulator();  // mbarrier.arrive
-        });
-    });
-    gemm.give_tensor_memory();  // tcgen05.dealloc
-    gemm.k.template emit<"ret">();
+    emit_roles(
+        gemm, [&] { gemm.copy(); }, [&] { gemm.make_descriptors(); }, [&] { gemm.multiply(); });
 }
 
 template <Tcgen05Shape S> class Tcgen05Gemm : public Tcgen05Kernel<S.frame()> {

@@ -272,4 +272,43 @@ template <Tcgen05Frame F> class Tcgen05Kernel {
     }
 };
 
+/// Emits a kernel: what a step copies into a stage, what the multiplying thread does first, and how it
+/// multiplies a step, differ from port to port.
+template <Tcgen05Frame F, class Copy, class Begin, class Multiply>
+void emit_roles(Tcgen05Kernel<F>& gemm, Copy&& copy, Begin&& begin, Multiply&& multiply) {
+    gemm.find_places();         // of this thread; tiles of C
+    gemm.make_barriers();       // mbarrier.init
+    gemm.take_tensor_memory();  // tcgen05.alloc
+    gemm.copying([&] {
+        gemm.for_each_tile([&] {
+            gemm.for_each_step([&] {
+                gemm.wait_until_empty();  // mbarrier.try_wait
+                copy();                   // mbarrier.arrive.expect_tx, cp.async.bulk.tensor
+            });
+        });
+        gemm.wait_until_all_empty();
+    });
+    gemm.multiplying([&] {
+        begin();
+        gemm.for_each_tile([&] {
+            gemm.wait_until_taken();  // mbarrier.try_wait: a tile's columns of tensor memory are stored
+            gemm.for_each_step([&] {
+                gemm.wait_until_full();  // mbarrier.try_wait
+                multiply();              // tcgen05.mma
+                gemm.free_stage();       // tcgen05.commit
+            });
+            gemm.give_product();  // tcgen05.commit
+        });
+    });
+    gemm.storing([&] {
+        gemm.for_each_tile([&] {
+            gemm.wait_for_product();  // mbarrier.try_wait
+            gemm.store();             // tcgen05.ld, the site, st.global
+            gemm.free_accumulator();  // mbarrier.arrive
+        });
+    });
+    gemm.give_tensor_memory();  // tcgen05.dealloc
+    gemm.k.template emit<"ret">();
+}
+
 }  // namespace gemm
