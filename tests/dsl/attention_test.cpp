@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "attention_check.hpp"
+#include "support/emitted_kernel.hpp"
 
 namespace ptxgraft {
 namespace {
@@ -16,22 +17,8 @@ using attention::Options;
 using attention::Size;
 using attention::WgmmaShape;
 using rows::must;
+using test::checked_device, test::expect_good_code;
 using testing::HasSubstr;
-
-Device checked_device(EmulatorObserver* observer = nullptr) {
-    return *Device::open("emulator",
-                         {.emulator = {.observer = observer,
-                                       .checks = EmulatorChecks::all().with(EmulatorCheck::equal_stores)}});
-}
-
-// Assembled without spills and without a diagnostic about lost performance.
-void expect_good_code(const std::string& ptx) {
-    const auto cubin = default_assembler().assemble(ptx, {.limits = {.spill_bytes = 0, .stack_bytes = 0}});
-    ASSERT_TRUE(cubin) << describe(cubin.error(), ptx);
-    EXPECT_TRUE(cubin->losses.empty());
-    // "(C7510) …", "setmaxnreg ignored …"
-    EXPECT_THAT(cubin->log, testing::Not(testing::AnyOf(HasSubstr("(C"), HasSubstr("ignored"))));
-}
 
 // The kernels, for what is the same of both.
 template <Options O, MmaShape S = attention::mma_shape(O)> struct Mma {

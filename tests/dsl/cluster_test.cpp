@@ -10,11 +10,13 @@
 
 #include "ptxgraft/dsl.hpp"
 #include "ptxgraft/kernel.hpp"
+#include "support/emitted_kernel.hpp"
 
 namespace ptxgraft {
 namespace {
 
 using namespace dsl;
+using test::checked_device, test::lines_from;
 
 static_assert(Cluster<4, 2>::row_mask(0) == 0x0F && Cluster<4, 2>::row_mask(1) == 0xF0);
 static_assert(Cluster<4, 2>::column_mask(0) == 0x11 && Cluster<4, 2>::column_mask(3) == 0x88);
@@ -45,10 +47,6 @@ Kernel kernel_of(const Module& module, const Device& device) {
     const auto kernel = Skeleton::from_ptx(ptx_of(module))->graft({}, device);
     if (!kernel) throw std::runtime_error(describe(kernel.error()));
     return *kernel;
-}
-Device checked_device() {
-    return *Device::open("emulator",
-                         {.emulator = {.checks = EmulatorChecks::all().with(EmulatorCheck::equal_stores)}});
 }
 // Launches with a buffer of numbers for the first argument, and gives what is in it then.
 template <class... Arguments>
@@ -442,17 +440,6 @@ TEST(DslAsyncCopy, BulkCopiesAreAnnouncedTogether) {
 }
 
 // ---- texts
-
-// Lines of a body from the first that begins so.
-std::string lines_from(const std::string& ptx, std::string_view first) {
-    std::string out;
-    for (std::size_t at = ptx.find(first); at < ptx.rfind('}');) {
-        const std::size_t end = ptx.find('\n', at);
-        out += ptx.substr(at + (ptx[at] == '\t'), end - at - (ptx[at] == '\t') + 1);
-        at = end + 1;
-    }
-    return out;
-}
 
 TEST(DslCluster, PrintsWhatItSays) {
     using Shape = Cluster<2, 2>;

@@ -7,6 +7,7 @@
 
 #include <regex>
 
+#include "support/emitted_kernel.hpp"
 #include "support/software_tcgen05.hpp"
 #include "tcgen05_check.hpp"
 
@@ -19,6 +20,7 @@ using gemm::BlockScaledShape;
 using gemm::Size;
 using gemm::Tcgen05Gemm;
 using gemm::Tcgen05Shape;
+using test::checked_device, test::expect_good_code;
 using testing::HasSubstr;
 
 template <Tcgen05Shape S> std::string plain_ptx() {
@@ -34,15 +36,6 @@ template <BlockScaledShape S> std::string scaled_ptx() {
     auto ptx = module.ptx();
     if (!ptx) throw std::runtime_error(describe(ptx.error()));
     return *ptx;
-}
-
-// Assembled without spills and without a diagnostic about lost performance.
-void expect_good_code(const std::string& ptx) {
-    const auto cubin = default_assembler().assemble(ptx, {.limits = {.spill_bytes = 0, .stack_bytes = 0}});
-    ASSERT_TRUE(cubin) << describe(cubin.error(), ptx);
-    EXPECT_TRUE(cubin->losses.empty());
-    EXPECT_THAT(cubin->log,
-                testing::Not(testing::AnyOf(testing::HasSubstr("(C"), testing::HasSubstr("ignored"))));
 }
 
 constexpr Tcgen05Shape pair_bf16{.blocks = 2, .stages = 6}, f16_elements{.type = MmaType::f16, .tile_n = 128},
@@ -159,10 +152,6 @@ TEST(TypedMatrix, DecodesElements) {
 
 // ---- results, with products in software
 
-Device checked_device() {
-    return *Device::open("emulator",
-                         {.emulator = {.checks = EmulatorChecks::all().with(EmulatorCheck::equal_stores)}});
-}
 Kernel kernel_of(const Device& device, const std::string& ptx, const std::vector<Graft>& grafts = {}) {
     const auto made = Skeleton::from_ptx(ptx)->graft(grafts, device);
     if (!made) throw std::runtime_error(describe(made.error(), ptx));

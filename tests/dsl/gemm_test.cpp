@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "gemm_check.hpp"
+#include "support/emitted_kernel.hpp"
 
 namespace ptxgraft {
 namespace {
@@ -12,6 +13,7 @@ using namespace dsl;
 using gemm::MmaShape;
 using gemm::Size;
 using gemm::WgmmaShape;
+using test::checked_device, test::expect_good_code;
 
 std::string ptx_of(const Module& module) {
     auto ptx = module.ptx();
@@ -28,21 +30,6 @@ Kernel kernel_of(const Skeleton& skeleton, const Device& device, std::vector<Gra
     auto made = skeleton.graft(grafts, device, {.routes = {.route = route}});
     if (!made) throw std::runtime_error(describe(made.error()));
     return *made;
-}
-Device checked_device(EmulatorObserver* observer = nullptr) {
-    return *Device::open("emulator",
-                         {.emulator = {.observer = observer,
-                                       .checks = EmulatorChecks::all().with(EmulatorCheck::equal_stores)}});
-}
-
-// Assembled without spills and without a diagnostic about lost performance.
-void expect_good_code(const std::string& ptx) {
-    const auto cubin = default_assembler().assemble(ptx, {.limits = {.spill_bytes = 0, .stack_bytes = 0}});
-    ASSERT_TRUE(cubin) << describe(cubin.error(), ptx);
-    EXPECT_TRUE(cubin->losses.empty());
-    // "(C7510) …", "setmaxnreg ignored …"
-    EXPECT_THAT(cubin->log,
-                testing::Not(testing::AnyOf(testing::HasSubstr("(C"), testing::HasSubstr("ignored"))));
 }
 
 // Relu of what a weighted row and column are added to: exact in .f32 as all the rest.

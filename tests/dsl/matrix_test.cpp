@@ -13,11 +13,13 @@
 #include "ptxgraft/dsl.hpp"
 #include "ptxgraft/emulator_observer.hpp"
 #include "ptxgraft/kernel.hpp"
+#include "support/emitted_kernel.hpp"
 
 namespace ptxgraft {
 namespace {
 
 using namespace dsl;
+using test::lines_from;
 
 static_assert(swizzled(TensorSwizzle::bytes128, 128 + 16) == 128);
 static_assert(swizzled(TensorSwizzle::bytes64, 128 + 16) == 128);
@@ -515,17 +517,6 @@ TEST(DslMatrix, WgmmaReadsWhatDescriptorsWithoutSwizzleSay) {
         return all;
     };
     check_wgmma({laid_out(1), laid_out(2), layout});
-}
-
-// Lines of a body from the first that begins so.
-std::string lines_from(const std::string& ptx, std::string_view first) {
-    std::string out;
-    for (std::size_t at = ptx.find(first); at < ptx.rfind('}');) {
-        const std::size_t end = ptx.find('\n', at);
-        out += ptx.substr(at + (ptx[at] == '\t'), end - at - (ptx[at] == '\t') + 1);
-        at = end + 1;
-    }
-    return out;
 }
 
 TEST(DslMatrix, FunctionsPrintWhatTheySay) {
