@@ -91,6 +91,21 @@ constexpr bool may_have(const isa::Row& row, std::span<const isa::WordId> words)
     return true;
 }
 
+// Calls `visit(const Attempt&)` for the rows that the words of a name fit, until one gives true.
+template <class Visit> constexpr bool any_fit(const Words& words, std::string_view name, Visit visit) {
+    return any_opcode(words, name, [&](const isa::Opcode& opcode, std::span<const std::string_view> rest) {
+        std::array<isa::WordId, 32> ids = {};
+        for (std::size_t i = 0; i < rest.size(); ++i) ids[i] = isa::find_word(rest[i]);
+        const std::span<const isa::WordId> chosen = std::span(ids).first(rest.size());
+        for (const isa::Row& row : opcode.rows) {
+            if (!may_have(row, chosen)) continue;
+            const isa::Attempt a = isa::attempt(row, chosen, isa::Aim::fit);
+            if (a.fits() && visit(a)) return true;
+        }
+        return false;
+    });
+}
+
 enum class Fault : std::uint8_t {
     none,
     count,
@@ -422,19 +437,11 @@ constexpr bool is_available(const isa::Match& match, Target target) {
 constexpr isa::Match find_form(std::string_view name, std::span<const Shape> operands, Target target) {
     const checking::Words words(name);
     isa::Match found;
-    checking::any_opcode(words, name, [&](const isa::Opcode& opcode, std::span<const std::string_view> rest) {
-        std::array<isa::WordId, 32> ids = {};
-        for (std::size_t i = 0; i < rest.size(); ++i) ids[i] = isa::find_word(rest[i]);
-        const std::span<const isa::WordId> chosen = std::span(ids).first(rest.size());
-        for (const isa::Row& row : opcode.rows) {
-            if (!checking::may_have(row, chosen)) continue;
-            const isa::Attempt a = isa::attempt(row, chosen, isa::Aim::fit);
-            if (!a.fits() || !a.match.in_order || !checking::Checker(a.match).run(operands)) continue;
-            if (!is_available(a.match, target)) continue;
-            found = a.match;
-            return true;
-        }
-        return false;
+    checking::any_fit(words, name, [&](const isa::Attempt& a) {
+        if (!a.match.in_order || !checking::Checker(a.match).run(operands)) return false;
+        if (!is_available(a.match, target)) return false;
+        found = a.match;
+        return true;
     });
     return found;
 }

@@ -350,15 +350,8 @@ constexpr InstructionProblem explain_operands(std::string_view name, std::span<c
                                               Target target) {
     const checking::Words words(name);
     checking::Explanation explanation(name, operands, target);
-    checking::any_opcode(words, name, [&](const isa::Opcode& opcode, std::span<const std::string_view> rest) {
-        std::array<isa::WordId, 32> ids = {};
-        for (std::size_t i = 0; i < rest.size(); ++i) ids[i] = isa::find_word(rest[i]);
-        const std::span<const isa::WordId> chosen = std::span(ids).first(rest.size());
-        for (const isa::Row& row : opcode.rows) {
-            if (!checking::may_have(row, chosen)) continue;
-            const isa::Attempt a = isa::attempt(row, chosen, isa::Aim::fit);
-            if (a.fits()) explanation.look_at(a);
-        }
+    checking::any_fit(words, name, [&](const isa::Attempt& a) {
+        explanation.look_at(a);
         return false;
     });
     return explanation.best;
