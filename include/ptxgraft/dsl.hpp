@@ -24,7 +24,7 @@
 /// sums and maxima of warps and blocks; matrix.hpp, tcgen05.hpp, pipeline.hpp: layouts of the tensor cores,
 /// rings of mbarriers; async_copy.hpp: cp.async and bulk copies; cluster.hpp: clusters, named barriers, one
 /// thread of a warp; schedule.hpp: which block computes which tiles; any_operand.hpp: instructions made of
-/// data. An instruction costs a compiler some 8 ms, once however often it is emitted, and the table 0.4 s a
+/// data. An instruction costs a compiler 8 to 20 ms, once however often it is emitted, and the table 0.4 s a
 /// source file: ptxgraft.hpp does not include this header.
 
 #include "ptxgraft/dsl/any_operand.hpp"
