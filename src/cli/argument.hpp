@@ -9,12 +9,14 @@
 #include <string_view>
 #include <vector>
 
-#include "npy.hpp"
+#include "array/npy.hpp"
+#include "array/scalar.hpp"
 #include "ptxgraft/emulator.hpp"
 #include "ptxgraft/error.hpp"
-#include "scalar.hpp"
 
 namespace ptxgraft::cli {
+
+using namespace array;
 
 enum class ArgumentKind : std::uint8_t { scalar, bytes, in, out, inout };
 

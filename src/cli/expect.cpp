@@ -10,7 +10,7 @@
 #include <cstring>
 #include <limits>
 
-#include "float_format.hpp"
+#include "array/float_format.hpp"
 
 namespace ptxgraft::cli {
 namespace {

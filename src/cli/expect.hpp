@@ -5,12 +5,14 @@
 #include <optional>
 #include <string>
 
-#include "npy.hpp"
+#include "array/npy.hpp"
+#include "array/scalar.hpp"
+#include "array/source.hpp"
 #include "ptxgraft/tolerance.hpp"
-#include "scalar.hpp"
-#include "source.hpp"
 
 namespace ptxgraft::cli {
+
+using namespace array;
 
 /// How far an element may be from the expected one. Without any of it: equal bits, or equal values where the
 /// arrays' types differ.

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "cli/float_format.hpp"
+#include "array/float_format.hpp"
 #include "cli/launch/reader.hpp"
 
 namespace ptxgraft::cli {

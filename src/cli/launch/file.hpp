@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
+#include "array/source.hpp"
 #include "cli/argument.hpp"
 #include "cli/expect.hpp"
-#include "cli/source.hpp"
 #include "ptxgraft/device.hpp"
 
 namespace ptxgraft::cli {

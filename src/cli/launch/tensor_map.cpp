@@ -7,19 +7,12 @@
 #include <tuple>
 
 #include "cli/launch/reader.hpp"
+#include "tensor/words.hpp"
 
 namespace ptxgraft::cli {
 namespace {
 
-// In the order of the enumerations of tensor_map.hpp.
-constexpr std::string_view tensor_types[] = {"u8",       "u16",   "u32",       "s32",      "u64",     "s64",
-                                             "f16",      "f32",   "f64",       "bf16",     "f32_ftz", "tf32",
-                                             "tf32_ftz", "b4x16", "b4x16_p64", "b6x16_p32"};
-constexpr std::string_view interleaves[] = {"none", "16B", "32B"};
-constexpr std::string_view swizzles[] = {
-    "none", "32B", "64B", "128B", "128B_atom_32B", "128B_atom_32B_flip_8B", "128B_atom_64B"};
-constexpr std::string_view promotions[] = {"none", "64B", "128B", "256B"};
-constexpr std::string_view fills[] = {"zero", "nan"};
+using tensor::bits_of, tensor::dense_strides;
 
 TensorType tensor_type_of(const ElementType& type) {
     constexpr std::pair<std::string_view, TensorType> rows[] = {
@@ -30,21 +23,6 @@ TensorType tensor_type_of(const ElementType& type) {
     for (const auto& [name, tensor_type] : rows)
         if (type.dtype.ends_with(name)) return tensor_type;
     return TensorType::u8;
-}
-std::uint32_t bits_of(TensorType type) {
-    constexpr std::uint32_t bits[] = {8, 16, 32, 32, 64, 64, 16, 32, 64, 16, 32, 32, 32, 4, 4, 6};
-    return bits[static_cast<unsigned>(type)];
-}
-
-// Strides of an array in C order, from the second dimension from the innermost on.
-std::vector<std::uint64_t> contiguous(const std::vector<std::uint64_t>& dims, std::uint64_t bits) {
-    std::vector<std::uint64_t> result;
-    std::uint64_t bytes = 1;
-    for (std::size_t i = 0; i + 1 < dims.size(); ++i) {
-        bytes = i == 0 ? dims[0] * bits / 8 : bytes * dims[i];
-        result.push_back(bytes);
-    }
-    return result;
 }
 
 bool fits(const TensorMapOptions& options, std::uint64_t bytes) {
@@ -106,14 +84,14 @@ Expected<void> lay_out(const JsonValue& map, const PlannedBuffer& buffer, Tensor
         if (element_bits != bits)
             return mistake(map.span,
                            fmt::format("elements of {} have {} bits, those of {} {}: \"dims\" must be given",
-                                       tensor_types[static_cast<unsigned>(options.type)], bits, buffer.text,
-                                       element_bits));
+                                       tensor::type_words[static_cast<unsigned>(options.type)], bits,
+                                       buffer.text, element_bits));
         options.dims = whole;
     }
     if (map.find("strides") == nullptr)
         options.strides = options.dims.size() == whole.size() && buffer.has_shape
-                              ? contiguous(whole, element_bits)
-                              : contiguous(options.dims, bits);
+                              ? dense_strides(whole, element_bits)
+                              : dense_strides(options.dims, bits);
     const auto narrowed = [](std::uint64_t value) { return static_cast<std::uint32_t>(value); };
     std::transform(lists->box.begin(), lists->box.end(), std::back_inserter(options.box), narrowed);
     std::transform(lists->element_strides.begin(), lists->element_strides.end(),
@@ -136,10 +114,11 @@ Expected<TensorMapOptions> LaunchReader::tensor_map(const JsonValue& map, const 
         target = *chosen;
         return {};
     };
-    for (auto done :
-         {choose("type", options.type, tensor_types), choose("swizzle", options.swizzle, swizzles),
-          choose("interleave", options.interleave, interleaves), choose("l2", options.l2, promotions),
-          choose("fill", options.fill, fills)})
+    for (auto done : {choose("type", options.type, tensor::type_words),
+                      choose("swizzle", options.swizzle, tensor::swizzle_words),
+                      choose("interleave", options.interleave, tensor::interleave_words),
+                      choose("l2", options.l2, tensor::promotion_words),
+                      choose("fill", options.fill, tensor::fill_words)})
         if (!done) return passed(done);
     if (auto done = lay_out(map, buffer, options); !done) return passed(done);
     if (!buffer.has_shape) return options;

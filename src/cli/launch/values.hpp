@@ -10,44 +10,20 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/json.hpp"
-#include "cli/npy.hpp"
-#include "cli/scalar.hpp"
+#include "array/npy.hpp"
+#include "array/scalar.hpp"
+#include "json/values.hpp"
 #include "ptxgraft/emulator.hpp"
 
 namespace ptxgraft::cli {
 
-[[nodiscard]] tl::unexpected<Error> mistake(Span span, std::string why);
+using namespace array;
+using namespace json;
 
-template <class T> tl::unexpected<Error> passed(const Expected<T>& failed) {
-    return tl::unexpected(failed.error());
-}
-
-[[nodiscard]] Expected<void> check_kind(const JsonValue& value, JsonKind kind, std::string_view name);
-/// Every key of an object is one of these.
-[[nodiscard]] Expected<void> check_keys(const JsonValue& object, std::string_view name,
-                                        std::initializer_list<std::string_view> keys);
-
-[[nodiscard]] Expected<std::uint64_t> whole_number(const JsonValue& value, std::string_view name,
-                                                   std::uint64_t least, std::uint64_t most);
-[[nodiscard]] Expected<std::vector<std::uint64_t>> whole_numbers(const JsonValue& value,
-                                                                 std::string_view name, std::uint64_t least,
-                                                                 std::uint64_t most);
 /// One to three extents: `[4, 4, 1]`.
 [[nodiscard]] Expected<Dim3> extents_of(const JsonValue& value, std::string_view name);
 /// A power of two, at most 2^20.
 [[nodiscard]] Expected<std::uint64_t> alignment_of(const JsonValue& value);
-
-/// The number of one of these names.
-[[nodiscard]] Expected<std::size_t> name_of(const JsonValue& value, std::string_view name,
-                                            std::span<const std::string_view> names);
-template <class Enumeration>
-Expected<Enumeration> choice(const JsonValue& value, std::string_view name,
-                             std::span<const std::string_view> names) {
-    const auto found = name_of(value, name, names);
-    if (!found) return passed(found);
-    return static_cast<Enumeration>(*found);
-}
 
 /// `"f32"`.
 [[nodiscard]] Expected<const ElementType*> element_type(const JsonValue& value);
@@ -62,7 +38,4 @@ struct NumberList {
 };
 [[nodiscard]] Expected<NumberList> number_list(const JsonValue& list, const ElementType& type,
                                                std::string_view key);
-/// A finite number from 0 on.
-[[nodiscard]] Expected<double> distance_of(const JsonValue& value);
-
 }  // namespace ptxgraft::cli

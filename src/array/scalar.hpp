@@ -12,7 +12,7 @@
 
 #include "ptxgraft/error.hpp"
 
-namespace ptxgraft::cli {
+namespace ptxgraft::array {
 
 /// A type. What NumPy has no type for is carried as its bits: bf16 as u16, e4m3 and e5m2 as u8.
 struct ElementType {
@@ -33,4 +33,4 @@ struct ElementType {
 /// The whole of `text` as an unsigned number.
 [[nodiscard]] std::optional<std::uint64_t> magnitude(std::string_view text);
 
-}  // namespace ptxgraft::cli
+}  // namespace ptxgraft::array

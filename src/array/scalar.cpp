@@ -1,6 +1,6 @@
 // Values of PTX types as text: numbers to bytes and back.
 
-#include "scalar.hpp"
+#include "array/scalar.hpp"
 
 #include <fmt/format.h>
 
@@ -11,9 +11,9 @@
 #include <cstring>
 #include <optional>
 
-#include "float_format.hpp"
+#include "array/float_format.hpp"
 
-namespace ptxgraft::cli {
+namespace ptxgraft::array {
 namespace {
 
 constexpr ElementType element_types[] = {
@@ -136,4 +136,4 @@ Expected<std::vector<std::byte>> hex_bytes(std::string_view text) {
     return bytes;
 }
 
-}  // namespace ptxgraft::cli
+}  // namespace ptxgraft::array

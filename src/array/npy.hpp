@@ -12,7 +12,7 @@
 
 #include "ptxgraft/error.hpp"
 
-namespace ptxgraft::cli {
+namespace ptxgraft::array {
 
 /// An array in C order, the last index fastest.
 struct Array {
@@ -28,4 +28,4 @@ struct Array {
 [[nodiscard]] Expected<Array> read_npy(std::string_view bytes);
 [[nodiscard]] std::string write_npy(const Array& array);
 
-}  // namespace ptxgraft::cli
+}  // namespace ptxgraft::array

@@ -1,5 +1,5 @@
 #pragma once
-/// @file json.hpp
+/// @file tree.hpp
 /// JSON as a tree whose values know where they stand, so that every mistake in a file can be shown.
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 #include "ptxgraft/error.hpp"
 
-namespace ptxgraft::cli {
+namespace ptxgraft::json {
 
 enum class JsonKind : std::uint8_t { null, boolean, number, string, array, object };
 
@@ -32,4 +32,4 @@ struct JsonValue {
 /// Reads a whole text. Errors, with their place: Errc::launch_file_invalid, also for a key that stands twice.
 [[nodiscard]] Expected<JsonValue> parse_json(std::string_view text);
 
-}  // namespace ptxgraft::cli
+}  // namespace ptxgraft::json

@@ -1,13 +1,13 @@
 // The narrow floating-point formats: numbers rounded to them, encoded and decoded.
 
-#include "float_format.hpp"
+#include "array/float_format.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
 
-namespace ptxgraft::cli {
+namespace ptxgraft::array {
 namespace {
 
 constexpr FloatFormat formats[] = {{"f16", 16, 10, -14, 65504, false},
@@ -74,4 +74,4 @@ double decode(std::uint64_t bits, const FloatFormat& from) {
     return sign * std::ldexp(static_cast<double>(significand), power);
 }
 
-}  // namespace ptxgraft::cli
+}  // namespace ptxgraft::array

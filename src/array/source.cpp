@@ -1,12 +1,12 @@
 // What a buffer holds before a launch, made by a rule: a number, a ramp, random numbers.
 
-#include "source.hpp"
+#include "array/source.hpp"
 
 #include <cstring>
 
-#include "float_format.hpp"
+#include "array/float_format.hpp"
 
-namespace ptxgraft::cli {
+namespace ptxgraft::array {
 namespace {
 
 constexpr unsigned draws = 12;  // of one element: what the deviation of `normal` asks for
@@ -66,4 +66,4 @@ void generate(const Source& source, const ElementType& type, std::uint64_t first
     }
 }
 
-}  // namespace ptxgraft::cli
+}  // namespace ptxgraft::array

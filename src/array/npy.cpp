@@ -1,6 +1,6 @@
 // NumPy's .npy files.
 
-#include "npy.hpp"
+#include "array/npy.hpp"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include <cstring>
 #include <optional>
 
-namespace ptxgraft::cli {
+namespace ptxgraft::array {
 namespace {
 
 constexpr std::string_view magic = "\x93NUMPY";
@@ -222,4 +222,4 @@ std::string write_npy(const Array& array) {
     return file;
 }
 
-}  // namespace ptxgraft::cli
+}  // namespace ptxgraft::array

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace ptxgraft::cli {
+namespace ptxgraft::array {
 
 /// A binary format: a sign, an exponent, a fraction.
 struct FloatFormat {
@@ -25,4 +25,4 @@ struct FloatFormat {
 [[nodiscard]] std::uint64_t encode(double value, const FloatFormat& to);
 [[nodiscard]] double decode(std::uint64_t bits, const FloatFormat& from);
 
-}  // namespace ptxgraft::cli
+}  // namespace ptxgraft::array

@@ -1,13 +1,13 @@
 // JSON with the place of every value, so that a mistake in a launch file has a line and a column.
 
-#include "json.hpp"
+#include "json/tree.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-namespace ptxgraft::cli {
+namespace ptxgraft::json {
 namespace {
 
 using Json = nlohmann::json;
@@ -140,4 +140,4 @@ Expected<JsonValue> parse_json(std::string_view text) {
     return tl::unexpected(*builder.error);
 }
 
-}  // namespace ptxgraft::cli
+}  // namespace ptxgraft::json

@@ -8,9 +8,9 @@
 #include <span>
 #include <vector>
 
-#include "scalar.hpp"
+#include "array/scalar.hpp"
 
-namespace ptxgraft::cli {
+namespace ptxgraft::array {
 
 enum class Rule : std::uint8_t {
     value,    ///< every element is the same
@@ -31,4 +31,4 @@ struct Source {
 /// Elements from number `first` on, as many as there is room for.
 void generate(const Source& source, const ElementType& type, std::uint64_t first, std::span<std::byte> to);
 
-}  // namespace ptxgraft::cli
+}  // namespace ptxgraft::array
