@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "ptxgraft/cache.hpp"
+#include "ptxgraft/choices.hpp"
 #include "ptxgraft/device.hpp"
 #include "ptxgraft/error.hpp"
 #include "ptxgraft/link.hpp"
@@ -214,6 +215,11 @@ class PTXGRAFT_API Skeleton {
     /// file.
     [[nodiscard]] static Expected<Skeleton> from_file(const std::string& path,
                                                       const CudaOptions& options = {});
+
+    /// A template of the library, compiled for these tunables: Template::skeleton of template.hpp, which has
+    /// all else of it. `target` empty: the template's own.
+    [[nodiscard]] static Expected<Skeleton> from_template(std::string_view name, const Choices& choices = {},
+                                                          std::string_view target = {});
 
     [[nodiscard]] const std::string& ptx() const;
     [[nodiscard]] const Sites& sites() const;

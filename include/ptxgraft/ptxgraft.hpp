@@ -2,8 +2,8 @@
 /// @file ptxgraft.hpp
 /// Everything of the C++ API. One header per stage: error, target, syntax, isa, site, stub, stack, set,
 /// expression, evaluate, link, worker, cache, launch, emulator (its observer, its coverage, tolerances of
-/// sums), coverage, device, graph, tensor_map, route, kernel. The emitter, dsl.hpp, is included by itself:
-/// its table costs a compiler 0.4 s.
+/// sums), coverage, device, graph, tensor_map, route, kernel, template. The emitter, dsl.hpp, is included by
+/// itself: its table costs a compiler 0.4 s.
 
 #include "ptxgraft/cache.hpp"
 #include "ptxgraft/coverage.hpp"
@@ -29,6 +29,7 @@
 #include "ptxgraft/stub.hpp"
 #include "ptxgraft/syntax.hpp"
 #include "ptxgraft/target.hpp"
+#include "ptxgraft/template.hpp"
 #include "ptxgraft/tensor_map.hpp"
 #include "ptxgraft/tolerance.hpp"
 #include "ptxgraft/worker.hpp"

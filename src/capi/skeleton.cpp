@@ -5,6 +5,7 @@
 #include "base/try.hpp"
 #include "capi/boundary.hpp"
 #include "capi/objects.hpp"
+#include "ptxgraft/template.hpp"
 
 using namespace ptxgraft;
 using capi::call;
@@ -28,6 +29,23 @@ Expected<CudaOptions> cuda_options(const ptxgraft_cuda_options* given) {
         copied = capi::copy_strings(result.options, o.options, o.option_count, "options", "option_count");
     if (!copied) return tl::unexpected(std::move(copied.error()));
     return result;
+}
+
+// "tile_m=64,type=f16"
+Expected<Choices> choices_of(std::string_view text) {
+    Choices choices;
+    while (!text.empty()) {
+        const std::string_view one = text.substr(0, text.find(','));
+        text.remove_prefix(std::min(one.size() + 1, text.size()));
+        const std::size_t equals = one.find('=');
+        if (equals == std::string_view::npos)
+            return fail(Errc::argument_invalid,
+                        "tunables are NAME=VALUE with commas between, not '" + std::string(one) + "'");
+        const std::string name(one.substr(0, equals));
+        if (!choices.emplace(name, Choice(std::string(one.substr(equals + 1)))).second)
+            return fail(Errc::argument_invalid, "tunable " + name + " is given twice");
+    }
+    return choices;
 }
 
 Expected<void> give_skeleton(ptxgraft_skeleton** out, Expected<Skeleton> skeleton) {
@@ -72,6 +90,18 @@ ptxgraft_status ptxgraft_skeleton_create_from_cuda(ptxgraft_skeleton** skeleton,
         const auto text = TRY(capi::text_at(source, size));
         return give_skeleton(skeleton,
                              capi::with_source(Skeleton::from_cuda(text, cuda), text, cuda.file_name));
+    });
+}
+
+ptxgraft_status ptxgraft_skeleton_create_from_template(ptxgraft_skeleton** skeleton, const char* name,
+                                                       const char* tunables,
+                                                       const ptxgraft_cuda_options* options) {
+    return call({{skeleton, "skeleton"}, {name, "name"}}, [&]() -> Expected<void> {
+        const auto cuda = TRY(cuda_options(options));
+        const bool has_target = TRY(capi::options_of(options)).target != nullptr;
+        const Choices choices = TRY(choices_of(tunables == nullptr ? "" : tunables));
+        const Template found = TRY(Template::find(name));
+        return give_skeleton(skeleton, found.skeleton(choices, has_target ? cuda.target : "", cuda));
     });
 }
 

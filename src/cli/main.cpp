@@ -41,6 +41,9 @@ void set_up(CLI::App& app) {
     add_stub(app);
     add_set(app);
     add_graft(app);
+    add_templates(app);
+    add_template(app);
+    add_try(app);
     add_roundtrip(app);
     add_canonical(app);
     add_dump(app);

@@ -216,6 +216,23 @@ TEST_F(CApi, StubsComeFromPtxAndSignaturesToo) {
 // -----------------------------------------------------------------------------------------------------------
 // kernels
 
+TEST(CApiTemplate, IsFoundByName) {
+    ptxgraft_skeleton *skeleton = nullptr, *other = nullptr;
+    ASSERT_OK(ptxgraft_skeleton_create_from_template(&skeleton, "gemm/simt", nullptr, nullptr));
+    size_t site = 0;
+    EXPECT_EQ(ptxgraft_site_find(&site, skeleton, "epilogue"), PTXGRAFT_STATUS_ok);
+    ptxgraft_skeleton_destroy(skeleton);
+    EXPECT_EQ(ptxgraft_skeleton_create_from_template(&other, "gemm/none", nullptr, nullptr),
+              PTXGRAFT_STATUS_template_unknown);
+    EXPECT_EQ(ptxgraft_skeleton_create_from_template(&other, "gemm/simt", "tile_m=64", nullptr),
+              PTXGRAFT_STATUS_choice_invalid);
+    EXPECT_EQ(ptxgraft_skeleton_create_from_template(&other, "gemm/simt", "tile_m", nullptr),
+              PTXGRAFT_STATUS_argument_invalid);
+    EXPECT_EQ(ptxgraft_skeleton_create_from_template(&other, "gemm/simt", "a=1,a=2", nullptr),
+              PTXGRAFT_STATUS_argument_invalid);
+    EXPECT_EQ(other, nullptr);
+}
+
 TEST_F(CApi, KernelsRunAndOutliveWhatTheyWereMadeOf) {
     ptxgraft_stub* relu = stub("acc bias add.f32 0.0 max.f32 -> acc");
     const ptxgraft_graft graft = {"epilogue", relu};

@@ -42,6 +42,11 @@ PTXGRAFT_C_API ptxgraft_status ptxgraft_skeleton_create_from_ptx(ptxgraft_skelet
 PTXGRAFT_C_API ptxgraft_status ptxgraft_skeleton_create_from_file(ptxgraft_skeleton** skeleton,
                                                                   const char* path,
                                                                   const ptxgraft_cuda_options* options);
+/** Compiles a template of the library, such as "gemm/mma". `tunables` are those that are not as usual,
+    "tile_m=64,type=f16"; null: none. `options` may be null: without a target it is the template's own. */
+PTXGRAFT_C_API ptxgraft_status ptxgraft_skeleton_create_from_template(ptxgraft_skeleton** skeleton,
+                                                                      const char* name, const char* tunables,
+                                                                      const ptxgraft_cuda_options* options);
 PTXGRAFT_C_API void ptxgraft_skeleton_destroy(ptxgraft_skeleton* skeleton);
 
 /** Text: the PTX with its markers. */

@@ -1,0 +1,293 @@
+// ptxgraft templates, ptxgraft template: which skeletons there are, what their manifests say, and a launch of
+// one as files for `run`.
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <bit>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+
+#include "array/npy.hpp"
+#include "array/scalar.hpp"
+#include "print_json.hpp"
+#include "skeleton_input.hpp"
+#include "template_flags.hpp"
+#include "tensor/words.hpp"
+#include "text_file.hpp"
+#include "verb.hpp"
+
+namespace ptxgraft::cli {
+
+using namespace array;
+
+namespace {
+
+struct TemplateFlags {
+    ChosenTemplate chosen;
+    CudaFlags cuda;
+    std::string launch_folder;
+    std::uint32_t multiprocessors = 1;
+    std::optional<std::uint64_t> inputs;  // the seed
+    bool source = false, describe = false, json = false;
+};
+
+// ---- what a manifest says
+
+Json values_json(const std::vector<Choice>& values) {
+    Json list = Json::array();
+    for (const Choice& value : values) list.push_back(choice_json(value));
+    return list;
+}
+
+Json json_of(const TemplateDimension& dimension) {
+    Json json{{"meaning", dimension.meaning}, {"minimum", dimension.least}, {"maximum", dimension.most}};
+    if (!dimension.multiple_of.empty()) json["multiple_of"] = dimension.multiple_of;
+    if (!dimension.why.empty()) json["why"] = dimension.why;
+    if (dimension.usual) json["default"] = *dimension.usual;
+    return json;
+}
+
+Json json_of(const TemplateArgument& argument) {
+    Json json{{"name", argument.name}, {"type", argument.type}};
+    if (argument.is_tensor)
+        json.update(
+            {{"shape", argument.shape}, {"access", name(argument.access)}, {"nullable", argument.nullable}});
+    if (argument.by_map) json["map"] = true;
+    return json;
+}
+
+Json json_of(const TemplateSite& site) {
+    Json operands = Json::object();
+    for (const auto& [name, meaning] : site.operands) operands[name] = meaning;
+    return {{"signature", site.signature},
+            {"operands", std::move(operands)},
+            {"default", site.usual},
+            {"meaning", site.meaning},
+            {"where", site.where},
+            {"copies", site.copies},
+            {"spare_registers", site.spare_registers}};
+}
+
+Json json_of(const Template& from) {
+    Json dimensions = Json::object(), tunables = Json::object(), sites = Json::object();
+    Json arguments = Json::array();
+    for (const TemplateDimension& one : from.dimensions()) dimensions[one.name] = json_of(one);
+    for (const TemplateTunable& one : from.tunables())
+        tunables[one.name] = {{"meaning", one.meaning},
+                              {"values", values_json(one.values)},
+                              {"default", choice_json(one.usual)}};
+    for (const TemplateArgument& one : from.arguments()) arguments.push_back(json_of(one));
+    for (const TemplateSite& one : from.sites()) sites[one.name] = json_of(one);
+    return {{"name", from.name()},
+            {"meaning", from.meaning()},
+            {"target", from.target()},
+            {"source", from.source_path()},
+            {"entry", from.entry()},
+            {"dimensions", std::move(dimensions)},
+            {"tunables", std::move(tunables)},
+            {"arguments", std::move(arguments)},
+            {"sites", std::move(sites)},
+            {"launch", from.launch_rule()},
+            {"outputs", from.outputs()},
+            {"numpy", from.numpy()}};
+}
+
+std::string values_text(const TemplateTunable& tunable) {
+    std::vector<std::string> texts;
+    for (const Choice& value : tunable.values)
+        texts.push_back(value == tunable.usual ? value.text + " (default)" : value.text);
+    return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+void print_arguments(const Template& from) {
+    fmt::print("\narguments\n");
+    for (const TemplateArgument& one : from.arguments()) {
+        if (!one.is_tensor) {
+            fmt::print("  {:<16}{}\n", one.name, one.by_map ? "a tensor map" : one.type);
+            continue;
+        }
+        fmt::print("  {:<16}{} {}[{}]{}{}\n", one.name, name(one.access), one.type,
+                   fmt::join(one.shape, ", "), one.by_map ? ", by a tensor map" : "",
+                   one.nullable ? "; may be null" : "");
+    }
+}
+
+void print_sites(const Template& from) {
+    for (const TemplateSite& one : from.sites()) {
+        fmt::print("\nsite {} ({})\n  {}\n  {}\n  default: {}\n", one.name, one.where, one.signature,
+                   one.meaning, one.usual);
+        for (const auto& [operand, meaning] : one.operands) fmt::print("    {:<14}{}\n", operand, meaning);
+        for (const auto& [target, registers] : one.spare_registers)
+            fmt::print("  {} registers to spare on {}\n", registers, target);
+    }
+}
+
+void describe(const Template& from) {
+    fmt::print("{}  ({}{})\n{}\n\ndimensions\n", from.name(), from.target(),
+               from.target().ends_with('a') ? "" : " and later", from.meaning());
+    for (const TemplateDimension& one : from.dimensions()) {
+        std::string notes;
+        if (!one.multiple_of.empty()) notes += fmt::format("; a multiple of {}", one.multiple_of);
+        if (one.usual) notes += fmt::format("; default {}", *one.usual);
+        fmt::print("  {:<16}{}{}\n", one.name, one.meaning, notes);
+    }
+    if (!from.tunables().empty()) fmt::print("\ntunables\n");
+    for (const TemplateTunable& one : from.tunables())
+        fmt::print("  {:<16}{}: {}\n", one.name, one.meaning, values_text(one));
+    print_arguments(from);
+    print_sites(from);
+    if (!from.launch_rule().empty()) fmt::print("\nlaunch: {}\n", from.launch_rule());
+    if (!from.numpy().empty()) fmt::print("in NumPy: {}\n", from.numpy());
+}
+
+// ---- a launch as files
+
+std::string number_text(const TemplateParameter& parameter) {
+    const ElementType& type = *find_type(parameter.type);
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, parameter.value.data(), parameter.value.size());
+    if (type.name == "f32") return fmt::format("{}", std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
+    if (type.name == "f64") return fmt::format("{}", std::bit_cast<double>(bits));
+    return fmt::format("{:#x}", bits);
+}
+Json number_json(const TemplateParameter& parameter) {
+    const ElementType& type = *find_type(parameter.type);
+    if (type.family == 'u') {
+        std::uint64_t bits = 0;
+        std::memcpy(&bits, parameter.value.data(), parameter.value.size());
+        return {{parameter.type, bits}};
+    }
+    if (type.name == "f32" || type.name == "f64") return {{parameter.type, number_text(parameter)}};
+    std::string hex;
+    for (const std::byte byte : parameter.value)
+        hex += fmt::format("{:02x}", std::to_integer<unsigned>(byte));
+    return {{"bytes", hex}};
+}
+
+Json argument_json(const TemplateLaunch& launch, const TemplateParameter& parameter) {
+    if (parameter.tensor == TemplateParameter::no_tensor) return number_json(parameter);
+    const std::string& buffer = launch.tensors[parameter.tensor].name;
+    if (!parameter.map) return {{"buffer", buffer}};
+    const TensorMapOptions& map = *parameter.map;
+    const auto word = [](const auto& words, auto value) { return words[static_cast<unsigned>(value)]; };
+    Json json{{"buffer", buffer},
+              {"type", word(tensor::type_words, map.type)},
+              {"dims", map.dims},
+              {"strides", map.strides},
+              {"box", map.box},
+              {"swizzle", word(tensor::swizzle_words, map.swizzle)},
+              {"interleave", word(tensor::interleave_words, map.interleave)},
+              {"l2", word(tensor::promotion_words, map.l2)},
+              {"fill", word(tensor::fill_words, map.fill)}};
+    if (!map.element_strides.empty()) json["element_strides"] = map.element_strides;
+    return {{"tensormap", std::move(json)}};
+}
+
+Json buffer_json(const TemplateTensor& tensor) {
+    const std::string file = tensor.name + ".npy";
+    Json json = Json::object();
+    const bool is_read = tensor.access == TensorAccess::in || tensor.access == TensorAccess::modified;
+    if (is_read) json["in"] = file;
+    if (tensor.access == TensorAccess::out || tensor.access == TensorAccess::modified) json["out"] = file;
+    json["type"] = tensor.type;
+    if (!is_read) json["shape"] = tensor.shape;
+    if (tensor.zeroed && !is_read) json["fill"] = 0;
+    return json;
+}
+
+Json launch_json(const TemplateLaunch& launch) {
+    const auto extents = [](const Dim3& dims) { return Json{dims.x, dims.y, dims.z}; };
+    Json buffers = Json::object(), arguments = Json::array();
+    for (const TemplateTensor& tensor : launch.tensors) buffers[tensor.name] = buffer_json(tensor);
+    for (const TemplateParameter& parameter : launch.parameters)
+        arguments.push_back(argument_json(launch, parameter));
+    return {{"entry", launch.entry},
+            {"grid", extents(launch.config.grid)},
+            {"block", extents(launch.config.block)},
+            {"cluster", extents(launch.config.cluster)},
+            {"smem", launch.config.shared_bytes},
+            {"buffers", std::move(buffers)},
+            {"args", std::move(arguments)}};
+}
+
+void write_inputs(const TemplateLaunch& launch, const std::filesystem::path& folder, std::uint64_t seed) {
+    for (const TemplateTensor& tensor : launch.tensors) {
+        if (tensor.access != TensorAccess::in && tensor.access != TensorAccess::modified) continue;
+        const Array array{std::string(find_type(tensor.type)->dtype), tensor.shape,
+                          random_bytes(tensor, seed)};
+        take(write_file((folder / (tensor.name + ".npy")).string(), write_npy(array)));
+    }
+}
+
+void write_launch(const TemplateFlags& flags, const Template& from) {
+    namespace fs = std::filesystem;
+    const Choices choices = choices_of(flags.chosen);
+    TemplateLaunch launch = take(from.launch(dimensions_of(flags.chosen), choices, flags.multiprocessors));
+    set_numbers(flags.chosen, launch);
+    const Skeleton skeleton = compile_template(from, choices, flags.cuda);
+    const fs::path folder(flags.launch_folder);
+    std::error_code error;
+    fs::create_directories(folder, error);
+    take(write_file((folder / "kernel.ptx").string(), skeleton.ptx()));
+    take(write_file((folder / "launch.json").string(), json_text(launch_json(launch))));
+    if (flags.inputs) write_inputs(launch, folder, *flags.inputs);
+}
+
+void show_template(const TemplateFlags& flags) {
+    const Template from = find_template(flags.chosen);
+    if (!flags.launch_folder.empty()) return write_launch(flags, from);
+    if (!flags.chosen.dimensions.empty()) fail_usage("--dims is for --launch DIR");
+    if (flags.source) {
+        fmt::print("{}", take(read_file(from.source_path())));
+        return;
+    }
+    flags.json ? print_json(json_of(from)) : describe(from);
+}
+
+void list_templates(const std::string& folder, bool json) {
+    Json list = Json::array();
+    for (const Template& one : take(Template::all(folder))) {
+        if (json)
+            list.push_back(json_of(one));
+        else
+            fmt::print("{:<24}{:<9}{}\n", one.name(), one.target(), one.meaning());
+    }
+    if (json) print_json(list);
+}
+
+}  // namespace
+
+void add_templates(CLI::App& app) {
+    CLI::App* verb = app.add_subcommand("templates", "List the skeletons that come with the library");
+    const auto folder = std::make_shared<std::string>();
+    const auto json = std::make_shared<bool>(false);
+    add_template_folder_flag(*verb, *folder);
+    verb->add_flag("--json", *json, "Print JSON: all that the manifests say");
+    verb->callback([folder, json] { list_templates(*folder, *json); });
+}
+
+void add_template(CLI::App& app) {
+    CLI::App* verb =
+        app.add_subcommand("template", "Show a skeleton of the library, or write a launch of it as files");
+    const auto flags = std::make_shared<TemplateFlags>();
+    add_chosen_template(*verb, flags->chosen);
+    verb->add_flag("--describe", flags->describe, "Print what the manifest says (default)");
+    verb->add_flag("--source", flags->source, "Print the CUDA source");
+    verb->add_flag("--json", flags->json, "Print what the manifest says as JSON");
+    verb->add_option(
+        "--launch", flags->launch_folder,
+        "DIR: write kernel.ptx and launch.json there, for `run DIR/kernel.ptx --launch DIR/launch.json`; "
+        "tensors are read from and written to DIR/NAME.npy");
+    verb->add_option("--inputs", flags->inputs, "SEED: write random inputs there too");
+    verb->add_option("--multiprocessors", flags->multiprocessors,
+                     "Of the device, for kernels whose blocks stay")
+        ->check(CLI::Range(1, 1 << 16));
+    add_target_flag(*verb, flags->cuda.target, "Architecture, such as sm_90a (default: the template's own)");
+    add_cache_flags(*verb, flags->cuda.cache);
+    verb->callback([flags] { show_template(*flags); });
+}
+
+}  // namespace ptxgraft::cli

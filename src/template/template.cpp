@@ -1,0 +1,219 @@
+// Template: what a manifest says, choices of its tunables, and its sources as skeletons.
+
+#include "ptxgraft/template.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+
+#include "base/try.hpp"
+#include "ptx/target.hpp"
+#include "template/manifest.hpp"
+
+namespace ptxgraft {
+namespace {
+
+namespace fs = std::filesystem;
+using templates::Formula;
+using templates::Names;
+
+std::string macro_of(std::string_view name) {
+    std::string macro(name);
+    for (char& c : macro) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    return macro;
+}
+
+std::vector<std::string> texts_of(const std::vector<Choice>& values) {
+    std::vector<std::string> texts;
+    for (const Choice& value : values) texts.push_back(value.text);
+    return texts;
+}
+
+// What the manifest rules out; empty where all is right as far as it can be known.
+Expected<std::string> objection(const Template::Data& data, const Names& names) {
+    for (const templates::Requirement& requirement : data.requirements) {
+        const auto holds = TRY(names.value_if_known(requirement.that, data.manifest));
+        if (holds && *holds == 0) return fmt::format("{} ({})", requirement.why, requirement.that.text);
+    }
+    return std::string();
+}
+
+// Calls `visit` for each combination of tunables from this one on.
+template <class Visit>
+void each_combination(const std::vector<TemplateTunable>& tunables, std::size_t from, Choices& choices,
+                      const Visit& visit) {
+    if (from == tunables.size()) return visit(choices);
+    for (const Choice& value : tunables[from].values) {
+        choices.insert_or_assign(tunables[from].name, value);
+        each_combination(tunables, from + 1, choices, visit);
+    }
+}
+
+Expected<void> check_target(const Template::Data& data, std::string_view target) {
+    const Architecture asked = TRY(parse_architecture(target)), least = *find_architecture(data.target);
+    if (least.variant == 0 ? asked.sm >= least.sm : asked == least) return {};
+    return fail(Errc::target_differs, fmt::format("{} is for {}{}, not for {}", data.name, data.target,
+                                                  least.variant == 0 ? " and later" : " alone", target));
+}
+
+Expected<Skeleton> compile(const Template::Data& data, const std::string& path, const Choices& complete,
+                           std::string_view target, CudaOptions cuda) {
+    cuda.target = target.empty() ? data.target : std::string(target);
+    TRY(check_target(data, cuda.target));
+    for (const auto& [name, value] : complete) cuda.defines.push_back(macro_of(name) + "=" + value.text);
+    return Skeleton::from_file(path, cuda);
+}
+
+}  // namespace
+
+namespace templates {
+
+Names names_of(const Template::Data& data, const Choices& complete) {
+    Names names;
+    for (const TemplateTunable& tunable : data.tunables) {
+        const std::string& text = complete.find(tunable.name)->second.text;
+        if (std::isdigit(static_cast<unsigned char>(text[0])))
+            names.set(tunable.name, std::stoll(text));
+        else
+            names.set_word(tunable.name, text);
+        for (const Choice& value : tunable.values)
+            if (!std::isdigit(static_cast<unsigned char>(value.text[0]))) names.add_word(value.text);
+    }
+    return names;
+}
+
+Expected<void> add_derived(const Template::Data& data, Names& names) {
+    for (const auto& [name, formula] : data.names)
+        if (const auto value = TRY(names.value_if_known(formula, data.manifest))) names.set(name, *value);
+    return {};
+}
+
+}  // namespace templates
+
+std::string_view name(TensorAccess access) {
+    constexpr std::string_view names[] = {"in", "out", "mod", "scratch"};
+    return names[static_cast<unsigned>(access)];
+}
+
+// ---- where they are
+
+Expected<std::vector<Template>> Template::from_manifest(const std::string& path) {
+    std::vector<Template> all;
+    for (auto& data : TRY(templates::read_manifest(path))) all.push_back(Template(std::move(data)));
+    return all;
+}
+
+Expected<std::vector<Template>> Template::all(const std::string& folder) {
+    std::vector<Template> all;
+    std::error_code error;
+    for (const auto& family : fs::directory_iterator(TRY(templates::template_folder(folder)), error)) {
+        const fs::path manifest = family.path() / "manifest.json";
+        if (!fs::is_regular_file(manifest, error)) continue;
+        auto members = TRY(from_manifest(manifest.string()));
+        std::move(members.begin(), members.end(), std::back_inserter(all));
+    }
+    std::sort(all.begin(), all.end(),
+              [](const Template& a, const Template& b) { return a.name() < b.name(); });
+    return all;
+}
+
+Expected<Template> Template::find(std::string_view name, const std::string& folder) {
+    std::vector<std::string> names;
+    for (Template& one : TRY(all(folder))) {
+        if (one.name() == name) return std::move(one);
+        names.push_back(one.name());
+    }
+    return fail(Errc::template_unknown, fmt::format("{}; there are {}", name, fmt::join(names, ", ")));
+}
+
+// ---- what it says
+
+const std::string& Template::name() const { return data_->name; }
+const std::string& Template::meaning() const { return data_->meaning; }
+const std::string& Template::target() const { return data_->target; }
+const std::string& Template::entry() const { return data_->entry; }
+const std::string& Template::source_path() const { return data_->source_path; }
+const std::vector<std::string>& Template::outputs() const { return data_->outputs; }
+const std::string& Template::numpy() const { return data_->numpy; }
+const std::string& Template::launch_rule() const { return data_->launch_rule; }
+const std::vector<TemplateDimension>& Template::dimensions() const { return data_->dimensions; }
+const std::vector<TemplateTunable>& Template::tunables() const { return data_->tunables; }
+const std::vector<TemplateArgument>& Template::arguments() const { return data_->arguments; }
+const std::vector<TemplateSite>& Template::sites() const { return data_->sites; }
+
+// ---- tunables
+
+Expected<Choices> Template::complete(const Choices& choices) const {
+    Choices complete;
+    for (const TemplateTunable& tunable : data_->tunables) complete.emplace(tunable.name, tunable.usual);
+    for (const auto& [name, value] : choices) {
+        const auto tunable = std::find_if(data_->tunables.begin(), data_->tunables.end(),
+                                          [&](const TemplateTunable& t) { return t.name == name; });
+        if (tunable == data_->tunables.end()) {
+            std::vector<std::string> names;
+            for (const TemplateTunable& one : data_->tunables) names.push_back(one.name);
+            return fail(Errc::choice_invalid,
+                        fmt::format("{} has no tunable {}; it has {}", data_->name, name,
+                                    names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
+        }
+        if (std::find(tunable->values.begin(), tunable->values.end(), value) == tunable->values.end())
+            return fail(Errc::choice_invalid,
+                        fmt::format("{} is one of {}, not {}", name,
+                                    fmt::join(texts_of(tunable->values), ", "), value.text));
+        complete.insert_or_assign(name, value);
+    }
+    Names names = templates::names_of(*data_, complete);
+    TRY(templates::add_derived(*data_, names));
+    const std::string why = TRY(objection(*data_, names));
+    if (!why.empty()) return fail(Errc::choice_invalid, why);
+    return complete;
+}
+
+std::vector<Choices> Template::combinations() const {
+    std::vector<Choices> all;
+    Choices choices;
+    each_combination(data_->tunables, 0, choices, [&](const Choices& one) {
+        if (complete(one)) all.push_back(one);
+    });
+    return all;
+}
+
+Expected<std::uint64_t> Template::copies(std::string_view site, const Choices& choices) const {
+    const auto found = std::find_if(data_->sites.begin(), data_->sites.end(),
+                                    [&](const TemplateSite& s) { return s.name == site; });
+    if (found == data_->sites.end())
+        return fail(Errc::site_unknown, fmt::format("{}, of {}", site, data_->name));
+    const Formula& formula = data_->copies[static_cast<std::size_t>(found - data_->sites.begin())];
+    if (formula.text.empty()) return std::uint64_t{0};
+    Names names = templates::names_of(*data_, TRY(complete(choices)));
+    TRY(templates::add_derived(*data_, names));
+    return static_cast<std::uint64_t>(TRY(names.value(formula, data_->manifest)));
+}
+
+// ---- skeletons
+
+Expected<Skeleton> Template::skeleton(const Choices& choices, std::string_view target,
+                                      CudaOptions cuda) const {
+    const Choices complete = TRY(this->complete(choices));
+    return compile(*data_, data_->source_path, complete, target, std::move(cuda));
+}
+
+Expected<Skeleton> Template::reference(const Choices& choices, std::string_view target,
+                                       CudaOptions cuda) const {
+    const Choices complete = TRY(this->complete(choices));
+    if (!data_->reference)
+        return fail(Errc::manifest_invalid, fmt::format("{} has no \"reference\"", data_->name));
+    const fs::path path = fs::path(data_->folder) / data_->reference->source;
+    return compile(*data_, path.string(), complete, target, std::move(cuda));
+}
+
+Expected<Skeleton> Skeleton::from_template(std::string_view name, const Choices& choices,
+                                           std::string_view target) {
+    const Template found = TRY(Template::find(name));
+    return found.skeleton(choices, target);
+}
+
+}  // namespace ptxgraft

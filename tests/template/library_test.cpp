@@ -1,0 +1,138 @@
+// Every template of the library: its manifest is true of its source, every kind of combination assembles
+// without spills and computes what its reference does, on the emulator with all checks.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "ptxgraft/link.hpp"
+#include "ptxgraft/syntax.hpp"
+#include "ptxgraft/target.hpp"
+#include "template/sample.hpp"
+
+namespace ptxgraft {
+namespace {
+
+using test::mild_stub;
+using test::odd_dimensions;
+using test::pairs_of;
+using test::text_of;
+
+std::vector<std::string> names() {
+    std::vector<std::string> names;
+    const auto all = Template::all();
+    for (const Template& one : *all) names.push_back(one.name());
+    return names;
+}
+
+class Library : public testing::TestWithParam<std::string> {
+  protected:
+    const Template from = *Template::find(GetParam());
+};
+INSTANTIATE_TEST_SUITE_P(, Library, testing::ValuesIn(names()), [](const auto& info) {
+    std::string name = info.param;
+    std::replace(name.begin(), name.end(), '/', '_');
+    return name;
+});
+
+constexpr std::size_t tried = 6, assembled = 12;
+
+TEST_P(Library, ManifestIsTrueOfTheSource) {
+    for (const Choices& choices : pairs_of(from, assembled)) {
+        SCOPED_TRACE(text_of(choices));
+        const auto skeleton = from.skeleton(choices);
+        ASSERT_TRUE(skeleton) << describe(skeleton.error());
+        for (const Site& site : skeleton->sites().sites) {
+            const auto said = std::find_if(from.sites().begin(), from.sites().end(),
+                                           [&](const TemplateSite& s) { return s.name == site.name; });
+            ASSERT_NE(said, from.sites().end()) << site.name;
+            EXPECT_EQ(site.signature, *Signature::parse(said->signature)) << site.signature.text();
+            const auto copies = from.copies(site.name, choices);
+            ASSERT_TRUE(copies) << describe(copies.error());
+            if (*copies != 0) { EXPECT_EQ(site.copies.size(), *copies) << site.name; }
+        }
+        const auto launch = from.launch(odd_dimensions(from, choices, {65, 33, 40}), choices);
+        ASSERT_TRUE(launch) << describe(launch.error());
+        const auto module = syntax::parse(skeleton->ptx());
+        const auto parameters = module->find_function(launch->entry).parameters();
+        ASSERT_EQ(parameters.size(), launch->parameters.size());
+        for (std::size_t i = 0; i < parameters.size(); ++i)
+            EXPECT_EQ(parameters[i].type, "." + launch->parameters[i].type) << launch->parameters[i].name;
+    }
+}
+
+// As usual, for every architecture that it says.
+TEST_P(Library, CompilesForItsTargets) {
+    const bool is_of_one = from.target().ends_with('a');
+    for (const char* target :
+         {"sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_90a", "sm_100a", "sm_120a", "sm_121a"}) {
+        const Architecture asked = *parse_architecture(target), least = *parse_architecture(from.target());
+        const bool is_possible = is_of_one ? asked == least : asked.sm >= least.sm;
+        const auto skeleton = from.skeleton({}, target);
+        ASSERT_EQ(skeleton.has_value(), is_possible) << target;
+        if (!is_possible) continue;
+        const auto code =
+            skeleton->assemble({}, {.entry = from.entry(), .assemble = {.limits = {.spill_bytes = 0}}});
+        EXPECT_TRUE(code) << target << describe(code.error());
+    }
+}
+
+// A site that no combination has is a mistake of the manifest.
+TEST_P(Library, EverySiteIsInSomeSource) {
+    std::vector<std::string> missing;
+    for (const TemplateSite& site : from.sites()) missing.push_back(site.name);
+    for (const Choices& choices : pairs_of(from, assembled)) {
+        const auto skeleton = from.skeleton(choices);
+        ASSERT_TRUE(skeleton) << describe(skeleton.error());
+        std::erase_if(missing, [&](const std::string& name) { return skeleton->site(name) != nullptr; });
+        if (missing.empty()) return;
+    }
+    EXPECT_THAT(missing, testing::IsEmpty());
+}
+
+// Neither its own stubs nor longer ones spill, lose registers or serialise wgmma.
+TEST_P(Library, AssemblesWell) {
+    const AssembleOptions options{.limits = {.spill_bytes = 0}};
+    for (const Choices& choices : pairs_of(from, assembled)) {
+        SCOPED_TRACE(text_of(choices));
+        const auto skeleton = from.skeleton(choices);
+        ASSERT_TRUE(skeleton) << describe(skeleton.error());
+        std::vector<Graft> grafts;
+        for (const Site& site : skeleton->sites().sites) grafts.emplace_back(site.name, mild_stub(site));
+        for (const bool filled : {false, true}) {
+            const auto code = skeleton->assemble(filled ? grafts : std::vector<Graft>{},
+                                                 {.entry = from.entry(), .assemble = options});
+            ASSERT_TRUE(code) << describe(code.error());
+            EXPECT_TRUE(code->cubin->losses.empty());
+        }
+    }
+}
+
+TEST_P(Library, ComputesWhatItsReferenceDoes) {
+    const Device device = *Device::open(
+        "emulator", {.emulator = {.checks = EmulatorChecks::all().with(EmulatorCheck::equal_stores)}});
+    const std::vector<std::vector<std::uint64_t>> bases = {{33, 65, 40}, {130, 9, 24}, {1, 1, 1}};
+    std::size_t number = 0;
+    for (const Choices& choices : pairs_of(from, tried)) {
+        const auto skeleton = from.skeleton(choices);
+        ASSERT_TRUE(skeleton) << describe(skeleton.error());
+        TrialOptions options{.choices = choices, .seed = ++number, .assemble = false};
+        options.dimensions = odd_dimensions(from, choices, bases[number % bases.size()]);
+        for (const bool filled : {false, true}) {
+            if (filled)
+                for (const Site& site : skeleton->sites().sites)
+                    options.grafts.emplace_back(site.name, mild_stub(site));
+            std::string text = text_of(choices);
+            for (const auto& [name, value] : options.dimensions)
+                text += name + "=" + std::to_string(value) + " ";
+            SCOPED_TRACE(text + (filled ? "with stubs" : ""));
+            const auto trial = try_template(from, device, options);
+            ASSERT_TRUE(trial) << describe(trial.error());
+            EXPECT_TRUE(trial->is_right)
+                << trial->wrong << " of " << trial->elements << " are wrong; " << trial->worst_tensor << "["
+                << trial->worst_index << "] is " << trial->got << ", not " << trial->wanted;
+            EXPECT_GT(trial->elements, 0u);
+        }
+    }
+}
+
+}  // namespace
+}  // namespace ptxgraft
