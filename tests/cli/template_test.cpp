@@ -1,0 +1,130 @@
+// The verbs templates, template and try.
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "support/cli.hpp"
+
+namespace ptxgraft::test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+using Json = nlohmann::json;
+
+// The numbers of a file, behind NumPy's header.
+std::vector<float> floats_of(const fs::path& path) {
+    const std::string bytes = read_file(path);
+    const std::size_t header = 10 + static_cast<unsigned char>(bytes.at(8)) + 256 * bytes.at(9);
+    std::vector<float> values((bytes.size() - header) / sizeof(float));
+    std::memcpy(values.data(), bytes.data() + header, values.size() * sizeof(float));
+    return values;
+}
+
+TEST_F(Cli, TemplatesAreListed) {
+    const Result listed = ptxgraft({"templates"});
+    EXPECT_EQ(listed.status, 0) << listed.err;
+    EXPECT_THAT(listed.out, AllOf(HasSubstr("gemm/simt"), HasSubstr("c = a b, float matrices of any size")));
+    const auto json = Json::parse(ptxgraft({"templates", "--json"}).out);
+    const auto gemm =
+        std::find_if(json.begin(), json.end(), [](const Json& t) { return t["name"] == "gemm/simt"; });
+    ASSERT_NE(gemm, json.end());
+    EXPECT_EQ((*gemm)["sites"]["epilogue"]["copies"], "16");
+    EXPECT_EQ((*gemm)["arguments"][0]["shape"], Json({"m", "k"}));
+    EXPECT_THAT(ptxgraft({"templates", "--templates", "nowhere"}).err, HasSubstr("cannot open nowhere"));
+}
+
+TEST_F(Cli, TemplateIsDescribed) {
+    const Result text = ptxgraft({"template", "attention/simt"});
+    EXPECT_EQ(text.status, 0) << text.err;
+    EXPECT_THAT(text.out,
+                AllOf(StartsWith("attention/simt  (sm_75 and later)\n"), HasSubstr("\ndimensions\n  heads"),
+                      HasSubstr("32, 40, 64 (default), 96, 128"), HasSubstr("site score (hot)\n")));
+    EXPECT_THAT(ptxgraft({"template", "attention/simt", "--source"}).out,
+                HasSubstr("PTXGRAFT_SITE(\"score\""));
+    EXPECT_EQ(Json::parse(
+                  ptxgraft({"template", "attention/simt", "--json"}).out)["tunables"]["head_dim"]["default"],
+              64);
+    const Result unknown = ptxgraft({"template", "gemm/none"});
+    EXPECT_EQ(unknown.status, 1);
+    EXPECT_THAT(unknown.err, HasSubstr("no such template: gemm/none; there are "));
+    EXPECT_EQ(ptxgraft({"template", "gemm/simt", "--dims", "m=1"}).status, 2);
+}
+
+TEST_F(Cli, TemplateBecomesALaunch) {
+    const std::vector<std::string> made = {"template", "gemm/simt", "--dims",   "m=5,n=3,k=17",
+                                           "--launch", "dir",       "--inputs", "7"};
+    ASSERT_EQ(ptxgraft(made).status, 0);
+    fs::remove("dir/bias.npy");  // may be null, but the launch file asks for it
+    write_file("dir/bias.npy", floats({1, 2, 3}));
+    const Result ran = ptxgraft({"run", "dir/kernel.ptx", "--launch", "dir/launch.json", "--device",
+                                 "emulator", "--program", "epilogue=acc bias add.f32 -> acc"});
+    ASSERT_EQ(ran.status, 0) << ran.err;
+    const auto a = floats_of("dir/a.npy"), b = floats_of("dir/b.npy"), c = floats_of("dir/c.npy");
+    ASSERT_EQ(c.size(), 15u);
+    for (std::size_t row = 0; row < 5; ++row)
+        for (std::size_t col = 0; col < 3; ++col) {
+            double sum = 1.0 + static_cast<double>(col);
+            for (std::size_t k = 0; k < 17; ++k) sum += double(a[row * 17 + k]) * b[k * 3 + col];
+            EXPECT_NEAR(c[row * 3 + col], sum, 1e-5) << row << " " << col;
+        }
+}
+
+TEST_F(Cli, TryComparesWithTheReference) {
+    const Result right = ptxgraft({"try", "gemm/simt", "--dims", "m=9,n=7,k=5", "--expr",
+                                   "epilogue=acc = max(acc + bias, 0.0)", "--device", "emulator"});
+    EXPECT_EQ(right.status, 0) << right.err;
+    EXPECT_THAT(right.out, AllOf(StartsWith("right: 63 of 63 elements are as the reference has them\n"),
+                                 HasSubstr(" registers, 0 bytes of spills")));
+    const auto json = Json::parse(ptxgraft({"try", "norm/rms", "--dims", "rows=2,columns=33", "--value",
+                                            "eps=0.5", "--null", "weight", "--device", "emulator", "--json"})
+                                      .out);
+    EXPECT_EQ(json["right"], true);
+    EXPECT_EQ(json["elements"], 66);
+}
+
+TEST_F(Cli, TryFindsWhatIsWrong) {
+    fs::create_directories("own/sum");
+    write_file("own/sum/sum.cu",
+               "extern \"C\" __global__ void sum(const float* x, float* y, unsigned n) {\n"
+               "    if (threadIdx.x + 1 < n) y[threadIdx.x] = x[threadIdx.x] + 1;\n}\n"
+               "extern \"C\" __global__ void want(const float* x, double* y, unsigned n) {\n"
+               "    y[threadIdx.x] = x[threadIdx.x] + 1.0;\n}\n");
+    write_file("own/sum/manifest.json",
+               R"({"family": "sum", "skeletons": [{"name": "sum/one", "source": "sum.cu",
+  "entry": "sum", "meaning": "y = x + 1", "dimensions": {"n": {"meaning": "elements", "maximum": 1024}},
+  "arguments": [{"name": "x", "type": "f32", "shape": ["n"], "access": "in"},
+    {"name": "y", "type": "f32", "shape": ["n"], "access": "out"}, {"name": "n", "type": "u32"}],
+  "sites": {}, "launch": {"grid": [1], "block": ["n"]},
+  "reference": {"source": "sum.cu", "entry": "want", "grid": [1], "block": ["n"]},
+  "output": "y", "tolerance": {"relative": 1e-6}}]})");
+    const Result wrong =
+        ptxgraft({"try", "sum/one", "--templates", "own", "--dims", "n=10", "--device", "emulator"});
+    EXPECT_EQ(wrong.status, 1);
+    EXPECT_THAT(wrong.out, AllOf(StartsWith("wrong: 9 of 10 elements"), HasSubstr("y[9] is nan, wanted ")));
+    EXPECT_THAT(ptxgraft({"try", "sum/one", "--templates", "own", "--dims", "n=2000"}).err,
+                HasSubstr("n is 1 to 1024, not 2000"));
+}
+
+TEST_F(Cli, TryChecksItsFlags) {
+    const auto why = [](std::vector<std::string> flags) {
+        flags.insert(flags.begin(), {"try", "attention/simt", "--device", "emulator"});
+        return ptxgraft(flags).err;
+    };
+    EXPECT_THAT(why({"--dims", "heads"}), HasSubstr("--dims"));
+    EXPECT_THAT(why({"--dims", "heads=x"}), HasSubstr("heads is a whole number, not 'x'"));
+    EXPECT_THAT(why({"--dims", "heads=1,heads=2"}), HasSubstr("heads is given twice"));
+    EXPECT_THAT(why({"--dims", "heads=1"}), HasSubstr("rows is missing"));
+    EXPECT_THAT(why({"--dims", "heads=1,rows=1,columns=1", "--set", "head_dim=65"}),
+                HasSubstr("head_dim is one of 32, 40, 64, 96, 128, not 65"));
+    EXPECT_THAT(why({"--dims", "heads=1,rows=1,columns=1", "--null", "q"}),
+                HasSubstr("no tensor q may be a null pointer"));
+    EXPECT_THAT(why({"--dims", "heads=1,rows=1,columns=1", "--value", "scale=x"}),
+                HasSubstr("scale is a number, not 'x'"));
+    EXPECT_THAT(why({"--dims", "heads=1,rows=1,columns=1", "--value", "rows=2"}),
+                HasSubstr("rows is no floating-point number"));
+}
+
+}  // namespace
+}  // namespace ptxgraft::test
