@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ptxgraft/expression.hpp"
+#include "ptxgraft/target.hpp"
 #include "ptxgraft/template.hpp"
 
 namespace ptxgraft::test {
