@@ -164,7 +164,7 @@ class PTXGRAFT_API Template {
     /// Every tunable: those that are given, the others as usual. Errors: Errc::choice_invalid for a name or a
     /// value that there is not, and for a combination that the manifest rules out, with its reason.
     [[nodiscard]] Expected<Choices> complete(const Choices& choices) const;
-    /// All combinations that the manifest allows.
+    /// All combinations that the manifest allows: of a large family some hundred thousands.
     [[nodiscard]] std::vector<Choices> combinations() const;
     /// Of the copies of a site, as the manifest says; 0 where it does not. Errors: those of complete(),
     /// Errc::site_unknown.

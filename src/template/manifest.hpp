@@ -83,8 +83,8 @@ namespace templates {
 /// folders that were searched.
 [[nodiscard]] Expected<std::string> template_folder(const std::string& given);
 
-/// The names of tunables, with words; then those of dimensions.
-[[nodiscard]] Names names_of(const Template::Data& data, const Choices& complete);
+/// The names of the tunables that are chosen, and all words.
+[[nodiscard]] Names names_of(const Template::Data& data, const Choices& choices);
 /// With everything of `data.names` that can be computed.
 [[nodiscard]] Expected<void> add_derived(const Template::Data& data, Names& names);
 

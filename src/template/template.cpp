@@ -41,15 +41,18 @@ Expected<std::string> objection(const Template::Data& data, const Names& names) 
     return std::string();
 }
 
-// Calls `visit` for each combination of tunables from this one on.
+// Calls `visit` for each combination of tunables from this one on that is not ruled out by those before it.
 template <class Visit>
-void each_combination(const std::vector<TemplateTunable>& tunables, std::size_t from, Choices& choices,
-                      const Visit& visit) {
-    if (from == tunables.size()) return visit(choices);
-    for (const Choice& value : tunables[from].values) {
-        choices.insert_or_assign(tunables[from].name, value);
-        each_combination(tunables, from + 1, choices, visit);
+void each_combination(const Template::Data& data, std::size_t from, Choices& choices, const Visit& visit) {
+    Names names = templates::names_of(data, choices);
+    if (!templates::add_derived(data, names) || !objection(data, names).value_or("?").empty()) return;
+    if (from == data.tunables.size()) return visit(choices);
+    const TemplateTunable& tunable = data.tunables[from];
+    for (const Choice& value : tunable.values) {
+        choices.insert_or_assign(tunable.name, value);
+        each_combination(data, from + 1, choices, visit);
     }
+    choices.erase(tunable.name);
 }
 
 Expected<void> check_target(const Template::Data& data, std::string_view target) {
@@ -71,16 +74,19 @@ Expected<Skeleton> compile(const Template::Data& data, const std::string& path, 
 
 namespace templates {
 
-Names names_of(const Template::Data& data, const Choices& complete) {
+Names names_of(const Template::Data& data, const Choices& choices) {
+    const auto is_number = [](const Choice& value) {
+        return std::isdigit(static_cast<unsigned char>(value.text[0])) != 0;
+    };
     Names names;
     for (const TemplateTunable& tunable : data.tunables) {
-        const std::string& text = complete.find(tunable.name)->second.text;
-        if (std::isdigit(static_cast<unsigned char>(text[0])))
-            names.set(tunable.name, std::stoll(text));
-        else
-            names.set_word(tunable.name, text);
+        const auto chosen = choices.find(tunable.name);
+        if (chosen != choices.end() && is_number(chosen->second))
+            names.set(tunable.name, std::stoll(chosen->second.text));
+        else if (chosen != choices.end())
+            names.set_word(tunable.name, chosen->second.text);
         for (const Choice& value : tunable.values)
-            if (!std::isdigit(static_cast<unsigned char>(value.text[0]))) names.add_word(value.text);
+            if (!is_number(value)) names.add_word(value.text);
     }
     return names;
 }
@@ -106,13 +112,26 @@ Expected<std::vector<Template>> Template::from_manifest(const std::string& path)
     return all;
 }
 
-Expected<std::vector<Template>> Template::all(const std::string& folder) {
-    std::vector<Template> all;
+namespace {
+
+// Those of a folder of families that have a manifest.
+Expected<std::vector<std::string>> manifests_in(const std::string& folder) {
+    std::vector<std::string> paths;
     std::error_code error;
     for (const auto& family : fs::directory_iterator(TRY(templates::template_folder(folder)), error)) {
         const fs::path manifest = family.path() / "manifest.json";
-        if (!fs::is_regular_file(manifest, error)) continue;
-        auto members = TRY(from_manifest(manifest.string()));
+        if (fs::is_regular_file(manifest, error)) paths.push_back(manifest.string());
+    }
+    std::sort(paths.begin(), paths.end());
+    return paths;
+}
+
+}  // namespace
+
+Expected<std::vector<Template>> Template::all(const std::string& folder) {
+    std::vector<Template> all;
+    for (const std::string& path : TRY(manifests_in(folder))) {
+        auto members = TRY(from_manifest(path));
         std::move(members.begin(), members.end(), std::back_inserter(all));
     }
     std::sort(all.begin(), all.end(),
@@ -120,12 +139,22 @@ Expected<std::vector<Template>> Template::all(const std::string& folder) {
     return all;
 }
 
+// A family that cannot be read is in the way of its own members alone.
 Expected<Template> Template::find(std::string_view name, const std::string& folder) {
     std::vector<std::string> names;
-    for (Template& one : TRY(all(folder))) {
-        if (one.name() == name) return std::move(one);
-        names.push_back(one.name());
+    std::optional<Error> unread;
+    for (const std::string& path : TRY(manifests_in(folder))) {
+        auto members = from_manifest(path);
+        if (!members) {
+            if (!unread) unread = std::move(members.error());
+            continue;
+        }
+        for (Template& one : *members) {
+            if (one.name() == name) return std::move(one);
+            names.push_back(one.name());
+        }
     }
+    if (unread) return tl::unexpected(std::move(*unread));
     return fail(Errc::template_unknown, fmt::format("{}; there are {}", name, fmt::join(names, ", ")));
 }
 
@@ -175,9 +204,7 @@ Expected<Choices> Template::complete(const Choices& choices) const {
 std::vector<Choices> Template::combinations() const {
     std::vector<Choices> all;
     Choices choices;
-    each_combination(data_->tunables, 0, choices, [&](const Choices& one) {
-        if (complete(one)) all.push_back(one);
-    });
+    each_combination(*data_, 0, choices, [&](const Choices& one) { all.push_back(one); });
     return all;
 }
 

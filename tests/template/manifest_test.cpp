@@ -156,6 +156,14 @@ TEST(Manifest, TemplatesAreFoundByName) {
     EXPECT_EQ(Template::all("/nowhere").error().code, Errc::file_not_found);
 }
 
+// A family that cannot be read hides no other.
+TEST(Manifest, OthersAreFoundBesideABrokenOne) {
+    const Family family(good);
+    family.write("../broken/manifest.json", "{");
+    EXPECT_TRUE(family.find("rows/scale"));
+    EXPECT_EQ(family.find("broken/one").error().code, Errc::manifest_invalid);
+}
+
 TEST(Manifest, TargetsAreChecked) {
     const Family family(good);
     family.write("scale.cu", "extern \"C\" __global__ void scale() {}");

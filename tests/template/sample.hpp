@@ -2,6 +2,8 @@
 // Which combinations of a template's tunables, which dimensions and which stubs a test tries.
 
 #include <algorithm>
+#include <optional>
+#include <random>
 #include <set>
 #include <string>
 #include <utility>
@@ -13,32 +15,38 @@
 
 namespace ptxgraft::test {
 
-/// Combinations that have every pair of values of two tunables that the manifest allows, up to `most` of
-/// them; the usual one first. Each adds as many new pairs as any of those left.
+/// Up to `most` combinations that the manifest allows, the usual one first. Each is the one of some dozens,
+/// drawn in the same order in every run, that has most pairs of values of two tunables that none before it
+/// has.
 inline std::vector<Choices> pairs_of(const Template& from, std::size_t most) {
+    constexpr int drawn = 4000, looked_at = 48;  // the former of any, the latter of those that are allowed
     using Pair = std::pair<std::string, std::string>;
-    const auto pairs = [](const Choices& choices) {
-        std::vector<Pair> all;
+    std::set<Pair> seen;
+    const auto each_pair = [](const Choices& choices, auto visit) {
         for (auto a = choices.begin(); a != choices.end(); ++a)
             for (auto b = std::next(a); b != choices.end(); ++b)
-                all.emplace_back(a->first + "=" + a->second.text, b->first + "=" + b->second.text);
-        return all;
+                visit(Pair(a->first + "=" + a->second.text, b->first + "=" + b->second.text));
     };
-    std::set<Pair> seen;
-    const auto fresh = [&](const Choices& choices) {
-        std::size_t count = 0;
-        for (const Pair& pair : pairs(choices)) count += !seen.contains(pair);
-        return count;
-    };
-    const std::vector<Choices> all = from.combinations();
-    std::vector<Choices> sample{*from.complete({})};
-    while (true) {
-        for (const Pair& pair : pairs(sample.back())) seen.insert(pair);
-        const auto best = std::max_element(
-            all.begin(), all.end(), [&](const Choices& a, const Choices& b) { return fresh(a) < fresh(b); });
-        if (sample.size() == most || best == all.end() || fresh(*best) == 0) return sample;
+    std::mt19937 random(1);
+    std::vector<Choices> sample{from.complete({}).value()};
+    while (sample.size() < most) {
+        each_pair(sample.back(), [&](const Pair& pair) { seen.insert(pair); });
+        std::optional<Choices> best;
+        std::size_t most_fresh = 0;
+        for (int draws = 0, allowed = 0; draws < drawn && allowed < looked_at; ++draws) {
+            Choices choices;
+            for (const TemplateTunable& tunable : from.tunables())
+                choices.emplace(tunable.name, tunable.values[random() % tunable.values.size()]);
+            if (!from.complete(choices)) continue;
+            ++allowed;
+            std::size_t fresh = 0;
+            each_pair(choices, [&](const Pair& pair) { fresh += !seen.contains(pair); });
+            if (fresh > most_fresh) most_fresh = fresh, best = choices;
+        }
+        if (!best) break;
         sample.push_back(*best);
     }
+    return sample;
 }
 
 inline std::string text_of(const Choices& choices) {
