@@ -31,7 +31,7 @@ class Cublas {
     }
     [[nodiscard]] bool is_there() const { return handle_ != nullptr; }
 
-    // c = a b^T of bf16, c m x n row after row in f32: what a row-major caller asks of a column-major library.
+    // c = a b^T of bf16, c m x n row after row in f32, as a row-major caller asks a column-major library.
     void multiply(const Stream& stream, const Buffer& a, const Buffer& b, const Buffer& c, int m, int n,
                   int k) const {
         constexpr int transposed = 1, plain = 0, bf16 = 14, f32 = 0, compute_f32 = 68, usual = -1;

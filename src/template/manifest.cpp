@@ -92,8 +92,8 @@ class ManifestReader {
     Expected<Template::Data> read(const JsonValue& member) {
         TRY(check_keys(
             member, "a skeleton",
-            {"name", "source", "entry", "meaning", "target", "dimensions", "tunables", "names", "requires",
-             "arguments", "sites", "launch", "reference", "numpy", "output", "tolerance"}));
+            {"name", "like", "source", "entry", "meaning", "target", "dimensions", "tunables", "names",
+             "requires", "arguments", "sites", "launch", "reference", "numpy", "output", "tolerance"}));
         data_ = {};
         data_.manifest = manifest_;
         data_.folder = folder_;
@@ -445,6 +445,22 @@ class ManifestReader {
     std::vector<std::string> taken_;
 };
 
+// With the keys of the member before it that "like" names, where it has none of its own.
+Expected<JsonValue> completed(const JsonValue& member, const std::vector<JsonValue>& before) {
+    const JsonValue* const like = member.find("like");
+    if (like == nullptr) return member;
+    const std::string name = TRY(text_of(*like, "like"));
+    for (const JsonValue& other : before) {
+        const JsonValue* const other_name = other.find("name");
+        if (other_name == nullptr || other_name->text != name) continue;
+        JsonValue both = member;
+        for (const JsonValue& item : other.items)
+            if (member.find(item.key) == nullptr) both.items.push_back(item);
+        return both;
+    }
+    return mistake(like->span, fmt::format("no skeleton before it is named {}", name));
+}
+
 Expected<std::vector<std::shared_ptr<const Template::Data>>> read_members(
     const std::shared_ptr<const SourceText>& manifest, const std::string& folder) {
     const JsonValue root = TRY(json::parse_json(manifest->text));
@@ -453,9 +469,11 @@ Expected<std::vector<std::shared_ptr<const Template::Data>>> read_members(
     const JsonValue* const members = TRY(needed(root, "skeletons"));
     TRY(check_kind(*members, JsonKind::array, "skeletons"));
     std::vector<std::shared_ptr<const Template::Data>> all;
+    std::vector<JsonValue> whole;  // with what they take from each other
     for (const JsonValue& member : members->items) {
+        whole.push_back(TRY(completed(member, whole)));
         ManifestReader one(manifest, folder);
-        all.push_back(std::make_shared<const Template::Data>(TRY(one.read(member))));
+        all.push_back(std::make_shared<const Template::Data>(TRY(one.read(whole.back()))));
     }
     return all;
 }

@@ -156,6 +156,23 @@ TEST(Manifest, TemplatesAreFoundByName) {
     EXPECT_EQ(Template::all("/nowhere").error().code, Errc::file_not_found);
 }
 
+TEST(Manifest, AMemberIsLikeAnother) {
+    std::string text = good;
+    text.replace(text.rfind("]}"), 2,
+                 R"(, {"name": "rows/shift", "like": "rows/scale", "meaning": "y = x + 1",
+  "entry": "shift", "output": "y"}]})");
+    const Family family(text);
+    const auto shift = family.find("rows/shift");
+    ASSERT_TRUE(shift) << describe(shift.error());
+    EXPECT_EQ(shift->entry(), "shift");
+    EXPECT_EQ(shift->meaning(), "y = x + 1");
+    EXPECT_EQ(shift->tunables().size(), 2u);
+    EXPECT_EQ(shift->launch({{"rows", 5}, {"columns", 8}})->tensors.size(), 4u);
+    text.replace(text.find(R"("like": "rows/scale")"), 20, R"("like": "rows/shift")");
+    EXPECT_THAT(describe(Family(text).find("rows/shift").error()),
+                HasSubstr("no skeleton before it is named rows/shift"));
+}
+
 // A family that cannot be read hides no other.
 TEST(Manifest, OthersAreFoundBesideABrokenOne) {
     const Family family(good);
