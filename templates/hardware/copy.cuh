@@ -1,0 +1,48 @@
+// Copies from global to shared memory behind the back of the threads (cp.async, sm_80), and the order of
+// 16-byte pieces in shared memory that keeps ldmatrix free of bank conflicts.
+//
+// A thread starts copies, commits those since the last commit as one group, and waits until all but the
+// newest n of its groups have arrived. Then a barrier shows what arrived to the other threads.
+#pragma once
+
+namespace hardware {
+
+// The address of a variable in shared memory, as instructions of .shared take it.
+__device__ inline unsigned shared_address(const void* in_shared) {
+    return static_cast<unsigned>(__cvta_generic_to_shared(in_shared));
+}
+
+// cp.async.cg copies 16 bytes past L1: a tile is read from shared memory, never again from L1. The hint has
+// L2 fetch the whole line of 128 bytes, which the threads beside this one ask for anyway.
+__device__ inline void cp_async(unsigned to, const void* from) {
+    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(to),
+                 "l"(__cvta_generic_to_global(from))
+                 : "memory");
+}
+// Of the 16 bytes the first `bytes` (0 to 16) are copied, and zeros are written behind them. With 0 nothing
+// is read: the address may be beyond the array.
+__device__ inline void cp_async_zfill(unsigned to, const void* from, unsigned bytes) {
+    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(to),
+                 "l"(__cvta_generic_to_global(from)), "r"(bytes)
+                 : "memory");
+}
+__device__ inline void cp_async_commit_group() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+// Waits for all groups of this thread but the newest `but`.
+template <unsigned but> __device__ void cp_async_wait_group() {
+    asm volatile("cp.async.wait_group %0;" ::"n"(but) : "memory");
+}
+
+// Shared memory has 32 banks of 4 bytes. ldmatrix reads the same 16-byte piece of 8 rows at once; in rows of
+// 128 bytes all 8 would lie in the same 4 banks. So row r has its piece p at p ^ r: the piece of 8 rows then
+// lies in 8 different places of the 128 bytes. Rows of 64 or 32 bytes, of which 2 or 4 share 128 bytes, take
+// every second or fourth row. These are the tensor copies' swizzles of 128, 64 and 32 bytes.
+template <unsigned row_bytes> __device__ constexpr unsigned swizzle(unsigned row, unsigned piece) {
+    static_assert(row_bytes == 32 || row_bytes == 64 || row_bytes == 128, "a swizzle of 32, 64 or 128 bytes");
+    return piece ^ (row / (128 / row_bytes)) % (row_bytes / 16);
+}
+// Where the piece lies in a tile, whose first byte is at a multiple of 1024 bytes (8 rows of 128).
+template <unsigned row_bytes> __device__ constexpr unsigned swizzled_offset(unsigned row, unsigned piece) {
+    return row * row_bytes + swizzle<row_bytes>(row, piece) * 16;
+}
+
+}  // namespace hardware
