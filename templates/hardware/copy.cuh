@@ -1,5 +1,5 @@
-// Copies from global to shared memory behind the back of the threads (cp.async, sm_80), and the order of
-// 16-byte pieces in shared memory that keeps ldmatrix free of bank conflicts.
+// Copies from global to shared memory behind the back of the threads (cp.async, sm_80), the order of 16-byte
+// pieces in shared memory that keeps ldmatrix free of bank conflicts, and single accesses.
 //
 // A thread starts copies, commits those since the last commit as one group, and waits until all but the
 // newest n of its groups have arrived. Then a barrier shows what arrived to the other threads.
@@ -43,6 +43,67 @@ template <unsigned row_bytes> __device__ constexpr unsigned swizzle(unsigned row
 // Where the piece lies in a tile, whose first byte is at a multiple of 1024 bytes (8 rows of 128).
 template <unsigned row_bytes> __device__ constexpr unsigned swizzled_offset(unsigned row, unsigned piece) {
     return row * row_bytes + swizzle<row_bytes>(row, piece) * 16;
+}
+
+// ---- Shared and global memory by single accesses. Those with a condition are one predicated instruction each,
+// where an `if` might become a branch; a load that nothing reads is dropped with its condition.
+__device__ inline unsigned ld_shared(unsigned at) {
+    unsigned word;
+    asm volatile("ld.shared.b32 %0, [%1];" : "=r"(word) : "r"(at) : "memory");
+    return word;
+}
+__device__ inline void ld_shared(unsigned (&to)[4], unsigned at) {
+    asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                 : "r"(at)
+                 : "memory");
+}
+__device__ inline void st_shared(unsigned at, unsigned first, unsigned second) {
+    asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(at), "r"(first), "r"(second) : "memory");
+}
+
+template <class T> __device__ T ld_global_if(const T* from, bool condition, T otherwise) {
+    static_assert(sizeof(T) == 2 || sizeof(T) == 4, "");
+    T result;
+    if constexpr (sizeof(T) == 4) {
+        unsigned bits = __builtin_bit_cast(unsigned, otherwise);
+        asm("{ .reg .pred p;\n\tsetp.ne.u32 p, %2, 0;\n\t@p ld.global.b32 %0, [%1]; }"
+            : "+r"(bits)
+            : "l"(__cvta_generic_to_global(from)), "r"(static_cast<unsigned>(condition)));
+        result = __builtin_bit_cast(T, bits);
+    } else {
+        unsigned short bits = __builtin_bit_cast(unsigned short, otherwise);
+        asm("{ .reg .pred p;\n\tsetp.ne.u32 p, %2, 0;\n\t@p ld.global.b16 %0, [%1]; }"
+            : "+h"(bits)
+            : "l"(__cvta_generic_to_global(from)), "r"(static_cast<unsigned>(condition)));
+        result = __builtin_bit_cast(T, bits);
+    }
+    return result;
+}
+__device__ inline void st_global_if(void* to, bool condition, unsigned short value) {
+    asm volatile("{ .reg .pred p;\n\tsetp.ne.u32 p, %0, 0;\n\t@p st.global.b16 [%1], %2; }" ::"r"(
+                     static_cast<unsigned>(condition)),
+                 "l"(__cvta_generic_to_global(to)), "h"(value)
+                 : "memory");
+}
+__device__ inline void st_global_if(void* to, bool condition, unsigned value) {
+    asm volatile("{ .reg .pred p;\n\tsetp.ne.u32 p, %0, 0;\n\t@p st.global.b32 [%1], %2; }" ::"r"(
+                     static_cast<unsigned>(condition)),
+                 "l"(__cvta_generic_to_global(to)), "r"(value)
+                 : "memory");
+}
+__device__ inline void st_global_if(void* to, bool condition, unsigned first, unsigned second) {
+    asm volatile("{ .reg .pred p;\n\tsetp.ne.u32 p, %0, 0;\n\t@p st.global.v2.b32 [%1], {%2, %3}; }" ::"r"(
+                     static_cast<unsigned>(condition)),
+                 "l"(__cvta_generic_to_global(to)), "r"(first), "r"(second)
+                 : "memory");
+}
+__device__ inline void st_global_if(void* to, bool condition, const unsigned (&values)[4]) {
+    asm volatile(
+        "{ .reg .pred p;\n\tsetp.ne.u32 p, %0, 0;\n\t@p st.global.v4.b32 [%1], {%2, %3, %4, %5}; }" ::"r"(
+            static_cast<unsigned>(condition)),
+        "l"(__cvta_generic_to_global(to)), "r"(values[0]), "r"(values[1]), "r"(values[2]), "r"(values[3])
+        : "memory");
 }
 
 }  // namespace hardware

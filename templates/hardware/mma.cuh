@@ -101,4 +101,9 @@ template <> __device__ inline f16 from_f32(float x) {
 template <> __device__ inline float from_f32(float x) { return x; }
 template <> __device__ inline int from_f32(float x) { return __float2int_rn(x); }
 
+__device__ inline unsigned short bits(bf16 x) { return x.bits; }
+__device__ inline unsigned short bits(f16 x) { return x.bits; }
+__device__ inline unsigned bits(float x) { return __float_as_uint(x); }
+__device__ inline unsigned bits(int x) { return static_cast<unsigned>(x); }
+
 }  // namespace hardware

@@ -1,0 +1,80 @@
+// The result of mma.cu and splitk.cu in double precision: a thread for each element of c, plain loops.
+#include <ptxgraft/site.cuh>
+
+#include "../hardware/mma.cuh"
+
+#ifndef TYPE
+#define TYPE bf16
+#endif
+#ifndef OUTPUT
+#define OUTPUT f32
+#endif
+#ifndef LAYOUT_A
+#define LAYOUT_A row
+#endif
+#ifndef LAYOUT_B
+#define LAYOUT_B column
+#endif
+#ifndef TILE_K
+#define TILE_K 32
+#endif
+
+using namespace hardware;
+using Element = TYPE;
+using Result = OUTPUT;
+enum class Layout { row, column };
+
+constexpr unsigned word = 4 / sizeof(Element);  // elements that a register of a fragment holds
+
+// Elements k to k + word - 1 of a row of a or column of b, the first in the lowest bits. From one k to the next
+// it is `step` elements; past the matrix there are zeros.
+__device__ unsigned load(const Element* first, unsigned long long step, unsigned k, unsigned end) {
+    unsigned bits = 0;
+    for (unsigned i = 0; i < word && k + i < end; ++i) {
+        const Element element = first[(k + i) * step];
+        unsigned one = 0;
+        for (unsigned byte = 0; byte < sizeof(Element); ++byte)
+            one |= unsigned{reinterpret_cast<const unsigned char*>(&element)[byte]} << 8 * byte;
+        bits |= one << 8 * sizeof(Element) * i;
+    }
+    return bits;
+}
+// Element i of a word. Of a tf32 the tensor core reads the upper 19 bits.
+__device__ double element(unsigned bits, unsigned i, bf16) {
+    return to_f32(bf16{static_cast<unsigned short>(bits >> 16 * i)});
+}
+__device__ double element(unsigned bits, unsigned i, f16) {
+    return to_f32(f16{static_cast<unsigned short>(bits >> 16 * i)});
+}
+__device__ double element(unsigned bits, unsigned, tf32) { return __uint_as_float(bits & 0xFFFFE000); }
+__device__ double element(unsigned bits, unsigned i, s8) { return static_cast<s8>(bits >> 8 * i); }
+
+extern "C" __global__ void gemm_reference(const Element* a, const Element* b, const float* bias,
+                                          const float* row_scale, const float* column_scale,
+                                          const Result* residual, double* c, unsigned m, unsigned n,
+                                          unsigned k, unsigned pitch_a, unsigned pitch_b) {
+    const unsigned row = blockIdx.y * blockDim.y + threadIdx.y, col = blockIdx.x * blockDim.x + threadIdx.x;
+    const unsigned batch = blockIdx.z;
+    if (row >= m || col >= n) return;
+    const bool a_is_row = Layout::LAYOUT_A == Layout::row, b_is_row = Layout::LAYOUT_B == Layout::row;
+    a += 1ull * batch * (a_is_row ? m : k) * pitch_a + (a_is_row ? 1ull * row * pitch_a : row);
+    b += 1ull * batch * (b_is_row ? k : n) * pitch_b + (b_is_row ? col : 1ull * col * pitch_b);
+
+    double sum = 0;
+    const unsigned end = (k + TILE_K - 1) / TILE_K * TILE_K;  // the sites see whole tiles
+    for (unsigned i = 0; i < end; i += word) {
+        unsigned x = load(a, a_is_row ? 1 : pitch_a, i, k), y = load(b, b_is_row ? pitch_b : 1, i, k);
+        PTXGRAFT_HOT_SITE("prologue_a", "", mod(b32, x), in(u32, row), in(u32, k, i));
+        PTXGRAFT_HOT_SITE("prologue_b", "", mod(b32, x, y), in(u32, col), in(u32, k, i));
+        for (unsigned j = 0; j < word; ++j) sum += element(x, j, Element{}) * element(y, j, Element{});
+    }
+
+    const unsigned long long at = (1ull * batch * m + row) * n + col;
+    float acc = static_cast<float>(sum);
+    PTXGRAFT_COLD_SITE("epilogue", "", mod(f32, acc), in(u32, row), in(u32, col), in(u32, batch),
+                       in(f32, bias, bias ? bias[col] : 0.0f),
+                       in(f32, row_scale, row_scale ? row_scale[row] : 1.0f),
+                       in(f32, col_scale, column_scale ? column_scale[col] : 1.0f),
+                       in(f32, residual, residual ? to_f32(residual[at]) : 0.0f));
+    c[at] = acc;
+}
