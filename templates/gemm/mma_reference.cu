@@ -26,8 +26,8 @@ enum class Layout { row, column };
 
 constexpr unsigned word = 4 / sizeof(Element);  // elements that a register of a fragment holds
 
-// Elements k to k + word - 1 of a row of a or column of b, the first in the lowest bits. From one k to the next
-// it is `step` elements; past the matrix there are zeros.
+// Elements k to k + word - 1 of a row of a or column of b, the first in the lowest bits. From one k to the
+// next it is `step` elements; past the matrix there are zeros.
 __device__ unsigned load(const Element* first, unsigned long long step, unsigned k, unsigned end) {
     unsigned bits = 0;
     for (unsigned i = 0; i < word && k + i < end; ++i) {

@@ -218,28 +218,36 @@ struct TilePlace {
     unsigned row, column;  // of c, where the block's tile begins
 };
 
+// The same number, of which the compiler does not know that. What only a stub needs is computed from such
+// ones, so that none of it is kept for what follows the site.
+__device__ inline unsigned hidden(unsigned x) {
+    unsigned same;
+    asm("mov.b32 %0, %1;" : "=r"(same) : "r"(x));
+    return same;
+}
+
 // Where a warp is in the block's tile, and a lane's accumulator 0 in the warp's.
-__device__ inline unsigned warp_row() { return threadIdx.x / 32 % warps_m * warp_m; }
-__device__ inline unsigned warp_column() { return threadIdx.x / 32 / warps_m * warp_n; }
-__device__ inline unsigned lane_row() { return threadIdx.x % 32 / threads_of_row; }
-__device__ inline unsigned lane_column() { return threadIdx.x % threads_of_row * 2; }
+__device__ inline unsigned warp_row(unsigned thread) { return thread / 32 % warps_m * warp_m; }
+__device__ inline unsigned warp_column(unsigned thread) { return thread / 32 / warps_m * warp_n; }
+__device__ inline unsigned lane_row(unsigned thread) { return thread % 32 / threads_of_row; }
+__device__ inline unsigned lane_column(unsigned thread) { return thread % threads_of_row * 2; }
 
 class TileProduct {
   public:
-    // Multiplies tiles first_tile to end_tile of k.
+    // Tiles first_tile to end_tile - 1 of k, one at least.
     __device__ TileProduct(const Matrices& of, TilePlace place, unsigned first_tile, unsigned end_tile,
                            unsigned shared)
         : copy_a(of.a, a_is_along_k ? of.m : of.k, a_is_along_k ? of.k : of.m, of.pitch_a, place.row,
                  first_tile * tile_k, shared),
           copy_b(of.b, b_is_along_k ? of.n : of.k, b_is_along_k ? of.k : of.n, of.pitch_b, place.column,
                  first_tile * tile_k, shared + TileA::bytes),
-          read_a(shared, warp_row()),
-          read_b(shared + TileA::bytes, warp_column()),
+          read_a(shared, warp_row(threadIdx.x)),
+          read_b(shared + TileA::bytes, warp_column(threadIdx.x)),
           next_copy(first_tile),
-          tile(first_tile),
           end(end_tile),
-          row(place.row + warp_row() + lane_row()),
-          column(place.column + warp_column() + lane_row()) {
+          thread(hidden(threadIdx.x)),
+          row(hidden(place.row) + warp_row(thread) + lane_row(thread)),
+          column(hidden(place.column) + warp_column(thread) + lane_row(thread)) {
         const bool is_inside = place.row + tile_m <= of.m && place.column + tile_n <= of.n;
         end_of_whole = is_inside ? min(end, of.k / tile_k) : 0;
     }
@@ -252,8 +260,7 @@ class TileProduct {
         wait_for_tile();
         Fragments fragments[2];
         load(fragments[0], 0);
-#pragma unroll 1
-        for (; tile < end; ++tile) {
+        do {
 #pragma unroll
             for (unsigned step = 0; step < steps; ++step) {
                 if (step + 1 == steps) {
@@ -262,9 +269,9 @@ class TileProduct {
                 }
                 load(fragments[(step + 1) % 2], (step + 1) % steps);
                 if (step == 0) copy_tile();  // where the tile before was: all warps have read it
-                add(acc, fragments[step % 2], step);
+                add(acc, fragments[step % 2], (next_copy - stages) * tile_k + step * step_k);
             }
-        }
+        } while (next_copy < end + stages - 1);
     }
 
   private:
@@ -272,9 +279,9 @@ class TileProduct {
     TileCopy<TileB> copy_b;
     FragmentReader<TileA, true> read_a;
     FragmentReader<TileB, false> read_b;
-    unsigned next_copy, end_of_whole;          // tiles of k: to copy next; with something beyond an edge
-    unsigned tile, end;                        // to multiply
-    unsigned row, column;                      // of c: this lane's in its fragments
+    unsigned next_copy;                        // tile of k to copy next, stages - 1 before it is multiplied
+    unsigned end_of_whole, end;                // the first that has something beyond an edge; behind the last
+    unsigned thread, row, column;              // for the sites: this lane's in its fragments
     unsigned write_stage = 0, read_stage = 0;  // in bytes
 
     static __device__ void next_stage(unsigned& stage) {
@@ -307,8 +314,8 @@ class TileProduct {
         for (unsigned i = 0; i < blocks_n / 2; ++i) read_b.load(to.b[i], read_stage, i, step);
     }
     // The sites see a word: `word` elements along k, the first one in its lowest bits.
-    __device__ void add(Accumulators& acc, Fragments& of, unsigned step) const {
-        const unsigned k = tile * tile_k + step * step_k + threadIdx.x % threads_of_row * word;
+    __device__ void add(Accumulators& acc, Fragments& of, unsigned first_k) const {
+        const unsigned k = hidden(first_k) + thread % threads_of_row * word;
 #pragma unroll
         for (unsigned i = 0; i < blocks_m; ++i)
 #pragma unroll
@@ -346,7 +353,7 @@ __device__ inline float load_or(const float* array, unsigned index, bool is_insi
 
 // What the epilogue makes of an accumulated value. The site sees elements beyond c's edges too.
 __device__ inline float finished(const Output& to, float acc, unsigned row, unsigned col) {
-    const bool is_row = row < to.m, is_col = col < to.n;
+    const bool is_row = row < hidden(to.m), is_col = col < hidden(to.n);
     const float bias = load_or(to.bias, col, is_col, 0.0f);
     const float row_scale = load_or(to.row_scale, row, is_row, 1.0f);
     const float col_scale = load_or(to.column_scale, col, is_col, 1.0f);
@@ -357,8 +364,8 @@ __device__ inline float finished(const Output& to, float acc, unsigned row, unsi
     return acc;
 }
 
-// Four lanes have the 8 columns of a block in a row of c, two each: with 32-bit results that is a sector of 32
-// bytes. With 16-bit results it is half of one, so lanes exchange with their neighbour: an even one then has
+// Four lanes have the 8 columns of a block in a row of c, two each: with 32-bit results that is a sector of
+// 32 bytes. With 16-bit results it is half of one, so lanes exchange with their neighbour: an even one then has
 // four columns of the first block of two, an odd one four of the second.
 template <class T>
 __device__ void store_blocks(T* row, unsigned col, unsigned n, bool is_row, const float (&first)[2],
@@ -383,10 +390,11 @@ __device__ void store_apart(T* row, unsigned col, unsigned n, bool is_row, const
         st_global_if(row + col + i, is_row && col + i < n, bits(from_f32<T>(values[i])));
 }
 
-// The site stands once for each accumulator; row after row, so that few predicates and addresses live at once.
+// The site stands once for each accumulator; row after row, so that few predicates and addresses live at a
+// time.
 __device__ inline void store_unrolled(const Output& to, const Accumulators& acc, TilePlace place) {
-    const unsigned row0 = place.row + warp_row() + lane_row();
-    const unsigned col0 = place.column + warp_column() + lane_column();
+    const unsigned row0 = place.row + warp_row(threadIdx.x) + lane_row(threadIdx.x);
+    const unsigned col0 = place.column + warp_column(threadIdx.x) + lane_column(threadIdx.x);
     const bool has_aligned_rows = to.n % (8 / sizeof(Result)) == 0;
     Result* here = to.c + 1ull * row0 * to.n;
 #pragma unroll
@@ -417,8 +425,9 @@ __device__ inline unsigned result_offset(unsigned row, unsigned piece_of_row) {
     return row * tile_n * 4 + (piece_of_row ^ row % 4 * 2) * 16;
 }
 __device__ inline void leave_in_shared(const Accumulators& acc, unsigned shared) {
-    const unsigned first = shared + lane_column() % 4 * 4 +
-                           result_offset(warp_row() + lane_row(), (warp_column() + lane_column()) / 4);
+    const unsigned first = shared + lane_column(threadIdx.x) % 4 * 4 +
+                           result_offset(warp_row(threadIdx.x) + lane_row(threadIdx.x),
+                                         (warp_column(threadIdx.x) + lane_column(threadIdx.x)) / 4);
 #pragma unroll
     for (unsigned i = 0; i < 2 * blocks_m; ++i)
 #pragma unroll

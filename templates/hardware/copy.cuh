@@ -45,8 +45,8 @@ template <unsigned row_bytes> __device__ constexpr unsigned swizzled_offset(unsi
     return row * row_bytes + swizzle<row_bytes>(row, piece) * 16;
 }
 
-// ---- Shared and global memory by single accesses. Those with a condition are one predicated instruction each,
-// where an `if` might become a branch; a load that nothing reads is dropped with its condition.
+// ---- Shared and global memory by single accesses. Those with a condition are one predicated instruction
+// each, where an `if` might become a branch; a load that nothing reads is dropped with its condition.
 __device__ inline unsigned ld_shared(unsigned at) {
     unsigned word;
     asm volatile("ld.shared.b32 %0, [%1];" : "=r"(word) : "r"(at) : "memory");
