@@ -365,8 +365,8 @@ __device__ inline float finished(const Output& to, float acc, unsigned row, unsi
 }
 
 // Four lanes have the 8 columns of a block in a row of c, two each: with 32-bit results that is a sector of
-// 32 bytes. With 16-bit results it is half of one, so lanes exchange with their neighbour: an even one then has
-// four columns of the first block of two, an odd one four of the second.
+// 32 bytes. With 16-bit results it is half of one, so lanes exchange with their neighbour: an even one then
+// has four columns of the first block of two, an odd one four of the second.
 template <class T>
 __device__ void store_blocks(T* row, unsigned col, unsigned n, bool is_row, const float (&first)[2],
                              const float (&second)[2]) {
@@ -421,6 +421,7 @@ __device__ inline void store_unrolled(const Output& to, const Accumulators& acc,
 // The accumulators go through shared memory, where the stages were, and a loop over rows has the site four
 // times. A row is tile_n words; its 16-byte pieces are permuted so that neither four rows of a block, which
 // a half warp writes, nor a row, which it reads, are in the same banks twice.
+constexpr unsigned tile_pieces = tile_n / 4;
 __device__ inline unsigned result_offset(unsigned row, unsigned piece_of_row) {
     return row * tile_n * 4 + (piece_of_row ^ row % 4 * 2) * 16;
 }
@@ -433,8 +434,7 @@ __device__ inline void leave_in_shared(const Accumulators& acc, unsigned shared)
 #pragma unroll
         for (unsigned j = 0; j < blocks_n; ++j) {
             const Accumulator* pair = &acc.of[i / 2][j][i % 2 * 2];
-            st_shared((first ^ j % 4 * 32) + j / 4 * 128 + 8 * i * tile_n * 4,
-                      __builtin_bit_cast(unsigned, pair[0]), __builtin_bit_cast(unsigned, pair[1]));
+            st_shared((first ^ j % 4 * 32) + j / 4 * 128 + 8 * i * tile_n * 4, bits(pair[0]), bits(pair[1]));
         }
 }
 template <class T> __device__ void store_four(T* to, bool is_inside, const float (&values)[4]) {
@@ -446,16 +446,12 @@ template <class T> __device__ void store_four(T* to, bool is_inside, const float
         st_global_if(to, is_inside, pack(values[0], values[1], T{}), pack(values[2], values[3], T{}));
     }
 }
-__device__ inline void store_compact(const Output& to, const Accumulators& acc, TilePlace place,
-                                     unsigned shared) {
-    __syncthreads();  // the last fragments are read
-    leave_in_shared(acc, shared);
-    __syncthreads();
-    constexpr unsigned pieces = tile_n / 4;
-    const unsigned column = threadIdx.x % pieces, col = place.column + column * 4;
+// A tile's sums in shared memory to c; a thread has four columns of every so many rows.
+__device__ inline void store_shared(const Output& to, TilePlace place, unsigned shared) {
+    const unsigned column = threadIdx.x % tile_pieces, col = place.column + column * 4;
     const unsigned rows = min(tile_m, to.m - place.row);
 #pragma unroll 1
-    for (unsigned i = threadIdx.x / pieces; i < rows; i += threads / pieces) {
+    for (unsigned i = threadIdx.x / tile_pieces; i < rows; i += threads / tile_pieces) {
         const unsigned row = place.row + i;
         unsigned sums[4];
         ld_shared(sums, shared + result_offset(i, column));
@@ -475,10 +471,14 @@ __device__ inline void store_compact(const Output& to, const Accumulators& acc, 
 }
 
 __device__ inline void store(const Output& to, const Accumulators& acc, TilePlace place, unsigned shared) {
-    if constexpr (epilogue == Epilogue::unrolled)
+    if constexpr (epilogue == Epilogue::unrolled) {
         store_unrolled(to, acc, place);
-    else
-        store_compact(to, acc, place, shared);
+    } else {
+        __syncthreads();  // the last fragments are read
+        leave_in_shared(acc, shared);
+        __syncthreads();
+        store_shared(to, place, shared);
+    }
 }
 
 // ---- Which tile a block takes. Blocks that run together should share rows of a and columns of b, which are

@@ -61,6 +61,11 @@ __device__ inline void ld_shared(unsigned (&to)[4], unsigned at) {
 __device__ inline void st_shared(unsigned at, unsigned first, unsigned second) {
     asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(at), "r"(first), "r"(second) : "memory");
 }
+__device__ inline void st_shared(unsigned at, const unsigned (&of)[4]) {
+    asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(at), "r"(of[0]), "r"(of[1]), "r"(of[2]),
+                 "r"(of[3])
+                 : "memory");
+}
 
 template <class T> __device__ T ld_global_if(const T* from, bool condition, T otherwise) {
     static_assert(sizeof(T) == 2 || sizeof(T) == 4, "");
