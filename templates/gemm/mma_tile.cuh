@@ -54,8 +54,12 @@ constexpr bool a_is_along_k = Layout::LAYOUT_A == Layout::row;
 constexpr bool b_is_along_k = Layout::LAYOUT_B == Layout::column;
 constexpr Epilogue epilogue = Epilogue::EPILOGUE;
 
-// Four warps are 2 x 2; eight are 2 x 4, or 4 x 2 where the tile is taller than wide.
-constexpr unsigned warps_m = warps == 8 && tile_m > tile_n ? 4 : 2, warps_n = warps / warps_m;
+// A warp's part of the tile is a square, or as near to one as can be: it then needs the fewest fragments.
+constexpr unsigned warps_m = tile_m == tile_n * 4   ? 4
+                             : tile_n == tile_m * 4 ? warps / 4
+                             : tile_m > tile_n      ? warps / 2
+                                                    : 2;
+constexpr unsigned warps_n = warps / warps_m;
 constexpr unsigned warp_m = tile_m / warps_m, warp_n = tile_n / warps_n;  // of a warp
 constexpr unsigned blocks_m = warp_m / 16, blocks_n = warp_n / 8;         // that one mma computes
 
@@ -263,13 +267,15 @@ class TileProduct {
         do {
 #pragma unroll
             for (unsigned step = 0; step < steps; ++step) {
+                Fragments& now = fragments[step % 2];
+                fill_sites(now, (next_copy - (step == 0 ? stages - 1 : stages)) * tile_k + step * step_k);
                 if (step + 1 == steps) {
                     next_stage(read_stage);
                     wait_for_tile();
                 }
                 load(fragments[(step + 1) % 2], (step + 1) % steps);
                 if (step == 0) copy_tile();  // where the tile before was: all warps have read it
-                add(acc, fragments[step % 2], (next_copy - stages) * tile_k + step * step_k);
+                add(acc, now);
             }
         } while (next_copy < end + stages - 1);
     }
@@ -314,7 +320,7 @@ class TileProduct {
         for (unsigned i = 0; i < blocks_n / 2; ++i) read_b.load(to.b[i], read_stage, i, step);
     }
     // The sites see a word: `word` elements along k, the first one in its lowest bits.
-    __device__ void add(Accumulators& acc, Fragments& of, unsigned first_k) const {
+    __device__ void fill_sites(Fragments& of, unsigned first_k) const {
         const unsigned k = hidden(first_k) + thread % threads_of_row * word;
 #pragma unroll
         for (unsigned i = 0; i < blocks_m; ++i)
@@ -329,6 +335,8 @@ class TileProduct {
                 PTXGRAFT_HOT_SITE("prologue_b", "", mod(b32, x, of.b[i][j]),
                                   in(u32, col, column + 16 * i + j / 2 * 8),
                                   in(u32, k, k + j % 2 * 4 * word));
+    }
+    static __device__ void add(Accumulators& acc, const Fragments& of) {
 #pragma unroll
         for (unsigned i = 0; i < blocks_m; ++i)
 #pragma unroll
