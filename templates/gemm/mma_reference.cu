@@ -49,6 +49,10 @@ __device__ double element(unsigned bits, unsigned i, f16) {
 __device__ double element(unsigned bits, unsigned, tf32) { return __uint_as_float(bits & 0xFFFFE000); }
 __device__ double element(unsigned bits, unsigned i, s8) { return static_cast<s8>(bits >> 8 * i); }
 
+// Integers are rounded where they are stored; how much rounding to another type may cost is known of the type.
+__device__ double rounded(float x, s32) { return from_f32<s32>(x); }
+template <class Float> __device__ double rounded(float x, Float) { return x; }
+
 extern "C" __global__ void gemm_reference(const Element* a, const Element* b, const float* bias,
                                           const float* row_scale, const float* column_scale,
                                           const Result* residual, double* c, unsigned m, unsigned n,
@@ -76,5 +80,5 @@ extern "C" __global__ void gemm_reference(const Element* a, const Element* b, co
                        in(f32, row_scale, row_scale ? row_scale[row] : 1.0f),
                        in(f32, col_scale, column_scale ? column_scale[col] : 1.0f),
                        in(f32, residual, residual ? to_f32(residual[at]) : 0.0f));
-    c[at] = acc;
+    c[at] = rounded(acc, Result{});
 }

@@ -39,8 +39,7 @@ __device__ bool is_last_to_arrive(unsigned* arrived, unsigned splits) {
 // The sums of all splits to shared memory, eight pieces of a thread at a time: as many loads are in flight.
 // Each piece is written by the thread that stores it to c.
 __device__ void add_partials(const Accumulator* partials, unsigned splits, unsigned shared) {
-    constexpr unsigned at_once = 8;
-    static_assert(tile_sums / 4 % (threads * at_once) == 0);
+    constexpr unsigned own = tile_sums / 4 / threads, at_once = own < 8 ? own : 8;
     const Four* pieces = reinterpret_cast<const Four*>(partials);
 #pragma unroll 1
     for (unsigned first = threadIdx.x; first < tile_sums / 4; first += threads * at_once) {
