@@ -49,7 +49,7 @@ __device__ double element(unsigned bits, unsigned i, f16) {
 __device__ double element(unsigned bits, unsigned, tf32) { return __uint_as_float(bits & 0xFFFFE000); }
 __device__ double element(unsigned bits, unsigned i, s8) { return static_cast<s8>(bits >> 8 * i); }
 
-// Integers are rounded where they are stored; how much rounding to another type may cost is known of the type.
+// Integers are rounded where they are stored; what rounding to another type may cost is known of the type.
 __device__ double rounded(float x, s32) { return from_f32<s32>(x); }
 template <class Float> __device__ double rounded(float x, Float) { return x; }
 
