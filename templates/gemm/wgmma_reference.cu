@@ -30,7 +30,7 @@ __device__ float float_of_f16(unsigned short bits) {
     asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(bits));
     return x;
 }
-template <Element type> __device__ float value_of(Stored<type>::Bits bits) {
+template <Element type> __device__ float value_of(typename Stored<type>::Bits bits) {
     if constexpr (type == Element::f32) {
         return bits;
     } else if constexpr (type == Element::bf16) {
@@ -43,6 +43,19 @@ template <Element type> __device__ float value_of(Stored<type>::Bits bits) {
         unsigned both;  // two e4m3, of which the lower one is ours
         asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(both) : "h"(static_cast<unsigned short>(bits)));
         return float_of_f16(static_cast<unsigned short>(both));
+    }
+}
+
+__device__ Out stored(float x) {
+    if constexpr (output == Element::f32) {
+        return x;
+    } else {
+        unsigned short bits;
+        if constexpr (output == Element::bf16)
+            asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+        else
+            asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+        return bits;
     }
 }
 
@@ -91,11 +104,12 @@ extern "C" __global__ void gemm_wgmma_reference(const In* a, const In* b, const 
          bias ? bias[batch * n + col] : 0.0f, residual ? value_of<output>(residual[at]) : 0.0f});
 }
 
-// The same for groups of rows; blockIdx.z is the group where rows are masked.
+// The same for groups of rows; blockIdx.z is the group where rows are masked. Rows of no group stay as they
+// are, so c is of its own type here.
 extern "C" __global__ void gemm_grouped_reference(const In* a, const In* b, const unsigned* sizes,
                                                   const float* scale_row, const float* scale_col,
-                                                  const float* bias, const Out* residual, double* c,
-                                                  unsigned m, unsigned n, unsigned k, unsigned groups) {
+                                                  const float* bias, const Out* residual, Out* c, unsigned m,
+                                                  unsigned n, unsigned k, unsigned groups) {
     const unsigned long long col = blockIdx.x * 32 + threadIdx.x, row = blockIdx.y * 8 + threadIdx.y;
     if (row >= m || col >= n) return;
     unsigned long long group = blockIdx.z, of_a = 0;
@@ -112,7 +126,8 @@ extern "C" __global__ void gemm_grouped_reference(const In* a, const In* b, cons
     }
     const unsigned long long c_row = of_a * m + row, at = c_row * n + col;
     const double sum = product(a + of_a * m * k, b + group * n * k, row, col, m, n, k);
-    c[at] = epilogue(sum, row, col, group,
-                     {scale_row ? scale_row[c_row] : 1.0f, scale_col ? scale_col[group * n + col] : 1.0f,
-                      bias ? bias[group * n + col] : 0.0f, residual ? value_of<output>(residual[at]) : 0.0f});
+    c[at] = stored(
+        epilogue(sum, row, col, group,
+                 {scale_row ? scale_row[c_row] : 1.0f, scale_col ? scale_col[group * n + col] : 1.0f,
+                  bias ? bias[group * n + col] : 0.0f, residual ? value_of<output>(residual[at]) : 0.0f}));
 }
