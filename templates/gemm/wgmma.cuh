@@ -424,6 +424,9 @@ __device__ __forceinline__ void write_unrolled(Accumulators& d, const Tile& tile
 #pragma unroll
     for (u32 block = 0; block < group_blocks; ++block) {
         const u32 first = row + 64 * block;
+        // The blocks of a warpgroup have columns in common. Through a shuffle the compiler does not know that,
+        // and does not keep what a stub has of every column from one block to the next, in spilled registers.
+        const u32 first_col = block == 0 ? tile.col : warp_uniform(tile.col);
         const OfRow rows[2] = {of_row(tile, to.extras, first + lane / 4),
                                of_row(tile, to.extras, first + lane / 4 + 8)};
 #pragma unroll
@@ -433,7 +436,7 @@ __device__ __forceinline__ void write_unrolled(Accumulators& d, const Tile& tile
             for (u32 j = 0; j < chunk / 8; ++j)
 #pragma unroll
                 for (u32 e = 0; e < 2; ++e) {
-                    const OfCol col = of_col(tile, to, tile.col + i * chunk + 8 * j + lane % 4 * 2 + e);
+                    const OfCol col = of_col(tile, to, first_col + i * chunk + 8 * j + lane % 4 * 2 + e);
 #pragma unroll
                     for (u32 h = 0; h < 2; ++h)
                         apply_epilogue(values[4 * j + 2 * h + e], tile, to, rows[h], col);
@@ -447,7 +450,7 @@ __device__ __forceinline__ void write_unrolled(Accumulators& d, const Tile& tile
                 put_f32<unit_out>(place, values);
             else
                 put_packed(place, values);
-            store_chunk<by_map>(place, tile, to, first, tile.col + i * chunk);
+            store_chunk<by_map>(place, tile, to, first, first_col + i * chunk);
         }
     }
 }
