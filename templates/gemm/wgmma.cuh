@@ -424,8 +424,8 @@ __device__ __forceinline__ void write_unrolled(Accumulators& d, const Tile& tile
 #pragma unroll
     for (u32 block = 0; block < group_blocks; ++block) {
         const u32 first = row + 64 * block;
-        // The blocks of a warpgroup have columns in common. Through a shuffle the compiler does not know it, and
-        // does not keep what a stub has of every column from one block to the next, in spilled registers.
+        // Blocks have columns in common. Through a shuffle the compiler does not know it, and does not keep
+        // what a stub has of every column from one block to the next, in spilled registers.
         const u32 first_col = block == 0 ? tile.col : warp_uniform(tile.col);
         const OfRow rows[2] = {of_row(tile, to.extras, first + lane / 4),
                                of_row(tile, to.extras, first + lane / 4 + 8)};
