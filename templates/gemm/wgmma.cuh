@@ -1,0 +1,578 @@
+#pragma once
+/// @file wgmma.cuh
+/// The parts of the GEMMs for the tensor cores of sm_90a: c = a b, where the tunables below say of what type
+/// and order the matrices are and how the work is shared out. wgmma.md explains the design. wgmma.cu and
+/// grouped.cu differ in how they walk over the tiles of c.
+///
+/// A block is one warpgroup that copies (of which one thread works) and two that multiply. Tiles of a and b
+/// pass from it to them through a ring of stages in shared memory. A stage has two mbarriers: `full`, which
+/// ends a phase when the bytes of both tiles have come, and `empty`, which does when all warps that read it
+/// have done so.
+
+#include <ptxgraft/site.cuh>
+
+#include "../hardware/tma.cuh"
+#include "../hardware/wgmma.cuh"
+
+// The tunables; manifest.json says what they mean and how they go together.
+#ifndef TYPE
+#define TYPE bf16
+#define OUTPUT bf16
+#define ORDER_A row
+#define ORDER_B column
+#define TILE_M 128
+#define TILE_N 256
+#define STAGES 4
+#define CLUSTER_M 2
+#define CLUSTER_N 1
+#define SCHEDULE cooperative
+#define RASTER 8
+#define EPILOGUE unrolled
+#endif
+
+namespace gemm {
+using namespace hardware;
+
+enum class Output { f32, bf16, f16 };
+enum class Order { row, column };
+enum class Schedule { cooperative, pingpong };
+enum class Epilogue { unrolled, compact };
+
+constexpr Element type = Element::TYPE;
+constexpr Output output = Output::OUTPUT;
+constexpr Major major_a = Order::ORDER_A == Order::row ? Major::k : Major::mn;
+constexpr Major major_b = Order::ORDER_B == Order::column ? Major::k : Major::mn;
+constexpr Schedule schedule = Schedule::SCHEDULE;
+constexpr Epilogue epilogue = Epilogue::EPILOGUE;
+
+constexpr u32 tile_m = TILE_M, tile_n = TILE_N, stages = STAGES;
+constexpr u32 row_bytes = 128;  // of a tile: as much as the swizzle has
+constexpr u32 tile_k = row_bytes / bytes_of(type);
+constexpr u32 a_bytes = tile_m * row_bytes, b_bytes = tile_n * row_bytes, stage_bytes = a_bytes + b_bytes;
+
+// The blocks of a cluster take tiles of c that lie one below the other (cluster_m) or side by side
+// (cluster_n), which have a tile of b, or of a, in common: each copies a half of it, for both.
+constexpr u32 cluster_m = CLUSTER_M, cluster_n = CLUSTER_N, cluster = cluster_m * cluster_n;
+
+constexpr u32 consumers = 2;  // warpgroups
+constexpr u32 threads = 128 * (1 + consumers);
+// Of the 64 K registers of a multiprocessor each thread begins with 168.
+constexpr u32 producer_registers = 24, consumer_registers = 240;
+// Of a tile, a consumer has a half, or takes the whole of every second one.
+constexpr u32 group_m = schedule == Schedule::cooperative ? tile_m / consumers : tile_m;
+constexpr u32 group_blocks = group_m / 64;                                  // of wgmma's 64 rows
+constexpr u32 readers = schedule == Schedule::cooperative ? consumers : 1;  // of a stage
+static_assert(group_m % 64 == 0 && group_m * tile_n <= 64 * 256, "128 accumulators a thread");
+
+// The way out: each warp takes 16 rows of its tile through a place in shared memory of its own, a chunk of so
+// many columns, 128 bytes of c's rows, at a time, from where they go to global memory whole rows at a time.
+template <Output> struct OutOf { using Bits = unsigned short; };
+template <> struct OutOf<Output::f32> { using Bits = float; };
+using Out = OutOf<output>::Bits;
+constexpr u32 chunk = 128 / sizeof(Out), chunks = tile_n / chunk;
+constexpr u32 vector = 16 / sizeof(Out);  // elements of c that a lane writes at once
+// Unrolled: two chunks, of which one is written while a tensor copy reads the other one. Compact: one as f32.
+constexpr u32 chunk_bytes = 16 * (epilogue == Epilogue::unrolled ? 128 : chunk * 4);
+constexpr u32 staging_bytes = (epilogue == Epilogue::unrolled ? 2 : 1) * chunk_bytes;
+
+constexpr u32 staging_begin = stages * stage_bytes;
+constexpr u32 barriers_begin = staging_begin + consumers * 4 * staging_bytes;
+constexpr u32 shared_bytes = barriers_begin + 8 * (2 * stages + consumers);
+
+extern __shared__ __align__(1024) unsigned char shared[];
+
+/// The mbarriers of a stage.
+__device__ inline u32 full_of(u32 stage) { return shared_address(shared + barriers_begin) + 8 * stage; }
+__device__ inline u32 empty_of(u32 stage) { return full_of(stage) + 8 * stages; }
+/// The mbarrier by which a consumer is told, by the other one, that its turn to multiply has come.
+__device__ inline u32 turn_of(u32 consumer) { return full_of(2 * stages + consumer); }
+
+/// A tile of c: its first row and column, the row where its rows end, and which matrices of the batches of a
+/// and of b it is of. `c_row` is what c's row 0 of it has in all rows of c.
+struct Tile {
+    u32 row, col, row_end, batch_a, batch_b;
+    u64 c_row;
+};
+
+/// The unit of a raster of tiles: bands of RASTER rows of tiles, column by column within a band, so that the
+/// clusters that are at work share few rows of a and few columns of b, which then come from the L2 cache.
+struct Unit {
+    u32 row, col;
+};
+__device__ inline Unit unit_of(u32 index, u32 tiles_m, u32 tiles_n) {
+    const u32 band = index / (RASTER * tiles_n), in_band = index % (RASTER * tiles_n);
+    const u32 height = min(RASTER, tiles_m - band * RASTER);
+    return {band * RASTER + in_band % height, in_band / height};
+}
+/// A block's row and column of tiles, in the unit of its cluster.
+__device__ inline Unit own_tile(const Unit& unit, u32 rank) {
+    return {unit.row * cluster_m + (cluster_m > 1 ? rank : 0),
+            unit.col * cluster_n + (cluster_n > 1 ? rank : 0)};
+}
+/// How many units cover so many rows, and columns, of c.
+__device__ inline u32 units_m(u32 m) { return (m + tile_m * cluster_m - 1) / (tile_m * cluster_m); }
+__device__ inline u32 units_n(u32 n) { return (n + tile_n * cluster_n - 1) / (tile_n * cluster_n); }
+__device__ inline u32 first_unit() { return cluster > 1 ? clusterid_x() : blockIdx.x; }
+__device__ inline u32 own_rank() { return cluster > 1 ? cluster_ctarank() : 0; }
+
+/// What the epilogue takes besides the accumulators; null where there is none.
+struct Extras {
+    const float *scale_row, *scale_col, *bias;
+    const Out* residual;
+};
+/// Where c is. Where its rows begin at 16 bytes, they are stored by tensor copies of whole chunks or, where a
+/// tile's rows may end before the tensor's do and there is no map, by vectors; else element by element.
+struct Result {
+    Out* c;
+    const TensorMap* map;
+    bool is_aligned;
+    u32 n;
+    Extras extras;
+};
+
+// ---- the producer, one thread
+
+/// Copies the stage's part of a and b. Blocks of a cluster that share a tile each copy their half to both.
+__device__ inline void copy_stage(const TensorMap& a, const TensorMap& b, const Tile& tile, u32 k0, u32 stage,
+                                  u32 rank) {
+    const u32 to = shared_address(shared) + stage * stage_bytes, full = full_of(stage);
+    // Panels of 64 columns where the tile's rows run along m or n, else the tile as it is.
+    constexpr u32 rows_a = tile_m / cluster_n, parts_a = major_a == Major::k ? 1 : rows_a / 64;
+    constexpr u32 rows_b = tile_n / cluster_m, parts_b = major_b == Major::k ? 1 : rows_b / 64;
+    const u32 own_a = cluster_n > 1 ? rank * rows_a : 0, own_b = cluster_m > 1 ? rank * rows_b : 0;
+    const u32 to_a = to + own_a * row_bytes, to_b = to + a_bytes + own_b * row_bytes;
+#pragma unroll
+    for (u32 i = 0; i < parts_a; ++i) {
+        const u32 row = tile.row + own_a + 64 * i;
+        const u32 x = major_a == Major::k ? k0 : row, y = major_a == Major::k ? row : k0;
+        if constexpr (cluster_n > 1)
+            tma_load_3d_multicast(to_a + i * 64 * row_bytes, a, full, x, y, tile.batch_a, 3);
+        else
+            tma_load_3d(to_a + i * 64 * row_bytes, a, full, x, y, tile.batch_a);
+    }
+#pragma unroll
+    for (u32 i = 0; i < parts_b; ++i) {
+        const u32 col = tile.col + own_b + 64 * i;
+        const u32 x = major_b == Major::k ? k0 : col, y = major_b == Major::k ? col : k0;
+        if constexpr (cluster_m > 1)
+            tma_load_3d_multicast(to_b + i * 64 * row_bytes, b, full, x, y, tile.batch_b, 3);
+        else
+            tma_load_3d(to_b + i * 64 * row_bytes, b, full, x, y, tile.batch_b);
+    }
+}
+
+template <class Walk>
+__device__ inline void produce(Walk walk, const TensorMap& a, const TensorMap& b, u32 k, u32 rank) {
+    RingPlace<stages> place{0, 1};
+    Tile tile;
+    while (walk.next(tile)) {
+#pragma unroll 1
+        for (u32 k0 = 0; k0 < k; k0 += tile_k) {
+            mbarrier_wait(empty_of(place.stage), place.parity);
+            mbarrier_arrive_expect_tx(full_of(place.stage), stage_bytes);
+            copy_stage(a, b, tile, k0, place.stage, rank);
+            place.advance();
+        }
+    }
+}
+
+// ---- a consumer, a warpgroup
+
+using Accumulators = float[group_blocks][tile_n / 2];
+
+/// The products of a stage: what is under way when this returns is one group.
+__device__ __forceinline__ void multiply_stage(Accumulators& d, u64 a, u64 b, int accumulate) {
+    wgmma_fence();
+#pragma unroll
+    for (u32 step = 0; step < row_bytes / 32; ++step)
+#pragma unroll
+        for (u32 i = 0; i < group_blocks; ++i)
+            Wgmma<type, tile_n>::template multiply<major_a, major_b>(
+                d[i], wgmma_advance(a, step * wgmma_step_bytes(major_a) + i * 64 * row_bytes),
+                wgmma_advance(b, step * wgmma_step_bytes(major_b)), step > 0 ? 1 : accumulate);
+    wgmma_commit_group();
+}
+
+/// Tells the producers that this warp is done with a stage: of all blocks that copy to it, one lane for each.
+__device__ __forceinline__ void release(u32 empty_in_cluster, u32 stage) {
+    if (threadIdx.x % 32 >= cluster) return;
+    if constexpr (cluster > 1)
+        mbarrier_arrive_in_cluster(empty_in_cluster + 8 * stage);
+    else
+        mbarrier_arrive(empty_in_cluster + 8 * stage);
+}
+
+/// Adds up the tile in d, step by step along k, through the ring.
+__device__ __forceinline__ void multiply_tile(Accumulators& d, RingPlace<stages>& place, u32 steps,
+                                              u64 a_first, u64 b_first, u32 empty_in_cluster, u32 consumer) {
+    constexpr u32 pending = schedule == Schedule::cooperative ? 0 : 1;
+    u32 last = place.stage;
+    const auto multiply = [&](int accumulate) {
+        mbarrier_wait(full_of(place.stage), place.parity);
+        const u32 offset = place.stage * stage_bytes;
+        multiply_stage(d, wgmma_advance(a_first, offset), wgmma_advance(b_first, offset), accumulate);
+    };
+    multiply(0);
+    if constexpr (pending == 0) wgmma_wait_group<0>(), release(empty_in_cluster, last);
+    place.advance();
+#pragma unroll 1
+    for (u32 step = 1; step < steps; ++step) {
+        multiply(1);
+        wgmma_wait_group<pending>();
+        if constexpr (pending == 0) last = place.stage;
+        release(empty_in_cluster, last);
+        last = place.stage;
+        place.advance();
+    }
+    if constexpr (schedule == Schedule::pingpong) {
+        if (threadIdx.x % 32 == 0) mbarrier_arrive(turn_of(1 - consumer));
+        wgmma_wait_group<0>();
+        release(empty_in_cluster, last);
+    }
+#pragma unroll
+    for (u32 block = 0; block < group_blocks; ++block) wgmma_keep(d[block]);
+}
+
+// ---- the epilogue
+
+__device__ inline float float_of(float x) { return x; }
+__device__ inline float float_of(unsigned short bits) {
+    if constexpr (output == Output::bf16) return __uint_as_float(u32{bits} << 16);
+    float x;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(bits));
+    return x;
+}
+/// Two neighbours of c, the first in the lower half.
+__device__ inline u32 pack(float first, float second) {
+    u32 both;
+    if constexpr (output == Output::bf16)
+        asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(second), "f"(first));
+    else
+        asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(second), "f"(first));
+    return both;
+}
+
+/// An element of an array that is there, else another value. Predicated: no branch, and nothing at all where
+/// the stub does not use it.
+__device__ inline float load_if(bool is_there, const float* array, u64 index, float otherwise) {
+    float value;
+    asm("{\n"
+        "\t.reg .pred is_there;\n"
+        "\tsetp.ne.u32 is_there, %3, 0;\n"
+        "\tmov.f32 %0, %2;\n"
+        "\t@is_there ld.global.nc.f32 %0, [%1];\n"
+        "}"
+        : "=&f"(value)
+        : "l"(array + index), "f"(otherwise), "r"(static_cast<u32>(is_there)));
+    return value;
+}
+__device__ inline float load_if(bool is_there, const unsigned short* array, u64 index, float) {
+    unsigned short bits;
+    asm("{\n"
+        "\t.reg .pred is_there;\n"
+        "\tsetp.ne.u32 is_there, %2, 0;\n"
+        "\tmov.b16 %0, 0;\n"
+        "\t@is_there ld.global.nc.u16 %0, [%1];\n"
+        "}"
+        : "=&h"(bits)
+        : "l"(array + index), "r"(static_cast<u32>(is_there)));
+    return float_of(bits);
+}
+
+/// Of a row, and of a column, what the site may ask for.
+struct OfRow {
+    u32 row;
+    bool inside;
+    float scale;
+};
+struct OfCol {
+    u32 col;
+    bool inside;
+    float scale, bias;
+};
+__device__ inline OfRow of_row(const Tile& tile, const Extras& extras, u32 row) {
+    const bool inside = row < tile.row_end;
+    return {row, inside, load_if(inside && extras.scale_row, extras.scale_row, tile.c_row + row, 1.0f)};
+}
+__device__ inline OfCol of_col(const Tile& tile, const Result& to, u32 col) {
+    const bool inside = col < to.n;
+    const u64 in_batch = u64{tile.batch_b} * to.n + col;
+    return {col, inside, load_if(inside && to.extras.scale_col, to.extras.scale_col, in_batch, 1.0f),
+            load_if(inside && to.extras.bias, to.extras.bias, in_batch, 0.0f)};
+}
+
+// 8-bit elements have scales, and their products are scaled by default.
+#define GEMM_DEFAULT_EPILOGUE_bf16 ""
+#define GEMM_DEFAULT_EPILOGUE_f16 ""
+#define GEMM_DEFAULT_EPILOGUE_e4m3 "mul.f32 _acc, _acc, _scale_row; mul.f32 _acc, _acc, _scale_col;"
+#define GEMM_DEFAULT_EPILOGUE_e5m2 GEMM_DEFAULT_EPILOGUE_e4m3
+#define GEMM_DEFAULT_EPILOGUE_OF(TYPE) GEMM_DEFAULT_EPILOGUE_##TYPE
+#define GEMM_DEFAULT_EPILOGUE(TYPE) GEMM_DEFAULT_EPILOGUE_OF(TYPE)
+
+__device__ __forceinline__ void apply_epilogue(float& acc, const Tile& tile, const Result& to, const OfRow& r,
+                                               const OfCol& c) {
+    const float residual = load_if(r.inside && c.inside && to.extras.residual, to.extras.residual,
+                                   (tile.c_row + r.row) * to.n + c.col, 0.0f);
+    PTXGRAFT_COLD_SITE("epilogue", GEMM_DEFAULT_EPILOGUE(TYPE), mod(f32, acc), in(u32, row, r.row),
+                       in(u32, col, c.col), in(u32, batch, tile.batch_b), in(f32, scale_row, r.scale),
+                       in(f32, scale_col, c.scale), in(f32, bias, c.bias), in(f32, residual, residual));
+}
+
+// A warp's place in shared memory: 16 rows of a chunk of columns, in units of 16 bytes, which are permuted in
+// each row so that neither fragments (8 rows at a time) nor rows meet bank conflicts.
+
+/// Unrolled: as tensor copies permute rows of 128 bytes.
+__device__ inline u32 unit_out(u32 row, u32 unit) { return row * 128 + ((unit ^ row % 8) * 16); }
+/// Compact: the unit of columns 4 u to 4 u + 3 as f32. A row of 16 units has its two halves (8 units, all
+/// banks) permuted apart.
+__device__ inline u32 unit_f32(u32 row, u32 unit) {
+    return row * (chunk * 4) + ((unit ^ (row & 3) << 1 ^ unit >> 3) * 16);
+}
+/// A fragment as f32, by one of the two.
+template <u32 (*unit_of)(u32 row, u32 unit)> __device__ __forceinline__ void put_f32(u32 to, const float* d) {
+    const u32 lane = threadIdx.x % 32, begin = to + unit_of(lane / 4, lane % 4 / 2) + lane % 2 * 8;
+#pragma unroll
+    for (u32 j = 0; j < chunk / 8; ++j)
+#pragma unroll
+        for (u32 h = 0; h < 2; ++h) {
+            // Row 8 h is permuted as row 0, and unit 2 j differs from 0 in its own bits alone.
+            const u32 unit = unit_of(0, 2 * j),
+                      at = (begin ^ unit % 128) + unit / 128 * 128 + unit_of(8 * h, 0);
+            asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(at), "f"(d[4 * j + 2 * h]),
+                         "f"(d[4 * j + 2 * h + 1])
+                         : "memory");
+        }
+}
+/// Packed to 16 bits: stmatrix stores four matrices of 8 x 8, 16 columns.
+__device__ __forceinline__ void put_packed(u32 to, const float* d) {
+    const u32 lane = threadIdx.x % 32, begin = to + unit_out(lane % 16, lane / 16);
+#pragma unroll
+    for (u32 j = 0; j < chunk / 16; ++j, d += 8)
+        asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(begin ^ j * 32),
+                     "r"(pack(d[0], d[1])), "r"(pack(d[2], d[3])), "r"(pack(d[4], d[5])),
+                     "r"(pack(d[6], d[7]))
+                     : "memory");
+}
+__device__ inline uint4 load_shared(u32 address) {
+    uint4 v;
+    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "r"(address)
+                 : "memory");
+    return v;
+}
+
+__device__ inline void store_if(bool is_inside, Out* to, const uint4& v) {
+    asm volatile(
+        "{\n"
+        "\t.reg .pred is_inside;\n"
+        "\tsetp.ne.u32 is_inside, %5, 0;\n"
+        "\t@is_inside st.global.v4.u32 [%0], {%1, %2, %3, %4};\n"
+        "}" ::"l"(to),
+        "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w), "r"(static_cast<u32>(is_inside))
+        : "memory");
+}
+
+/// Stores 16 rows of a chunk of columns, from `row` and `col` on, which the warp has put at `from`.
+template <bool by_map>
+__device__ __forceinline__ void store_chunk(u32 from, const Tile& tile, const Result& to, u32 row, u32 col) {
+    const u32 lane = threadIdx.x % 32;
+    if constexpr (by_map) {
+        if (to.is_aligned) {
+            fence_proxy_async_shared();
+            __syncwarp();
+            if (lane == 0) {
+                tma_store_3d(*to.map, from, col, row, tile.batch_a);
+                bulk_commit_group();
+            }
+            return;
+        }
+        __syncwarp();
+    } else {
+        __syncwarp();
+        if (to.is_aligned) {
+            const u32 my_row = row + lane / 8, my_col = col + lane % 8 * vector;
+            Out* const at = to.c + (tile.c_row + my_row) * to.n + my_col;
+            uint4 values[4];
+#pragma unroll
+            for (u32 i = 0; i < 4; ++i) values[i] = load_shared(from + unit_out(lane / 8 + 4 * i, lane % 8));
+#pragma unroll
+            for (u32 i = 0; i < 4; ++i)
+                store_if(my_row + 4 * i < tile.row_end && my_col < to.n, at + u64{4 * i} * to.n, values[i]);
+            return;
+        }
+    }
+#pragma unroll 1
+    for (u32 i = lane; i < 16 * chunk; i += 32) {
+        const u32 r = i / chunk, c = i % chunk;
+        const auto* x = reinterpret_cast<const Out*>(
+            __cvta_shared_to_generic(from + unit_out(r, c / vector) + c % vector * sizeof(Out)));
+        if (row + r < tile.row_end && col + c < to.n) to.c[(tile.c_row + row + r) * to.n + col + c] = *x;
+    }
+}
+/// Until the chunk before the last one has left its place; of the first chunk of a tile, until both have.
+template <bool by_map, bool is_first> __device__ __forceinline__ void wait_for_place() {
+    if (by_map && threadIdx.x % 32 == 0) bulk_wait_group_read<is_first ? 0 : 1>();
+    __syncwarp();
+}
+
+/// The site in every register, then the result through the staging: the fastest code.
+template <bool by_map>
+__device__ __forceinline__ void write_unrolled(Accumulators& d, const Tile& tile, const Result& to, u32 row,
+                                               u32 staging) {
+    const u32 lane = threadIdx.x % 32;
+#pragma unroll
+    for (u32 block = 0; block < group_blocks; ++block) {
+        const u32 first = row + 64 * block;
+        // Blocks have columns in common. Through a shuffle the compiler does not know it, and does not keep
+        // what a stub has of every column from one block to the next, in spilled registers.
+        const u32 first_col = block == 0 ? tile.col : warp_uniform(tile.col);
+        const OfRow rows[2] = {of_row(tile, to.extras, first + lane / 4),
+                               of_row(tile, to.extras, first + lane / 4 + 8)};
+#pragma unroll
+        for (u32 i = 0; i < chunks; ++i) {
+            float* const values = d[block] + i * chunk / 2;
+#pragma unroll
+            for (u32 j = 0; j < chunk / 8; ++j)
+#pragma unroll
+                for (u32 e = 0; e < 2; ++e) {
+                    const OfCol col = of_col(tile, to, first_col + i * chunk + 8 * j + lane % 4 * 2 + e);
+#pragma unroll
+                    for (u32 h = 0; h < 2; ++h)
+                        apply_epilogue(values[4 * j + 2 * h + e], tile, to, rows[h], col);
+                }
+            if (block + i == 0)
+                wait_for_place<by_map, true>();
+            else
+                wait_for_place<by_map, false>();
+            const u32 place = staging + (block * chunks + i) % 2 * chunk_bytes;
+            if constexpr (output == Output::f32)
+                put_f32<unit_out>(place, values);
+            else
+                put_packed(place, values);
+            store_chunk<by_map>(place, tile, to, first, first_col + i * chunk);
+        }
+    }
+}
+
+/// The accumulators through the staging, then the site in a loop: `vector` copies, whatever the tile is.
+__device__ __forceinline__ void write_compact(Accumulators& d, const Tile& tile, const Result& to, u32 row,
+                                              u32 staging) {
+    const u32 lane = threadIdx.x % 32, unit = lane % 8;
+#pragma unroll 1
+    for (u32 part = 0; part < group_blocks * chunks; ++part) {
+        __syncwarp();  // the part before has been read
+#pragma unroll
+        for (u32 i = 0; i < group_blocks * chunks; ++i)
+            if (part == i) put_f32<unit_f32>(staging, d[i / chunks] + i % chunks * chunk / 2);
+        __syncwarp();
+        const u32 first = row + part / chunks * 64, col = tile.col + part % chunks * chunk + unit * vector;
+#pragma unroll 1
+        for (u32 r = lane / 8; r < 16; r += 4) {
+            float values[vector];
+#pragma unroll
+            for (u32 i = 0; i < vector / 4; ++i) {
+                const uint4 v = load_shared(staging + unit_f32(r, unit * (vector / 4) + i));
+                values[4 * i] = __uint_as_float(v.x), values[4 * i + 1] = __uint_as_float(v.y);
+                values[4 * i + 2] = __uint_as_float(v.z), values[4 * i + 3] = __uint_as_float(v.w);
+            }
+            const OfRow my_row = of_row(tile, to.extras, first + r);
+#pragma unroll
+            for (u32 i = 0; i < vector; ++i)
+                apply_epilogue(values[i], tile, to, my_row, of_col(tile, to, col + i));
+            if (!my_row.inside) continue;
+            Out* const at = to.c + (tile.c_row + my_row.row) * to.n + col;
+            u32 words[4];
+            if constexpr (output == Output::f32)
+#pragma unroll
+                for (u32 i = 0; i < 4; ++i) words[i] = __float_as_uint(values[i]);
+            else
+#pragma unroll
+                for (u32 i = 0; i < 4; ++i) words[i] = pack(values[2 * i], values[2 * i + 1]);
+            if (to.is_aligned) {
+                if (col < to.n) *reinterpret_cast<uint4*>(at) = {words[0], words[1], words[2], words[3]};
+                continue;
+            }
+#pragma unroll
+            for (u32 i = 0; i < vector; ++i)
+                if (col + i < to.n) {
+                    if constexpr (output == Output::f32)
+                        at[i] = values[i];
+                    else
+                        at[i] = static_cast<unsigned short>(words[i / 2] >> i % 2 * 16);
+                }
+        }
+    }
+}
+
+template <class Walk> __device__ inline void consume(Walk walk, u32 consumer, u32 steps, const Result& to) {
+    const u32 begin = shared_address(shared);
+    const u32 own_rows = schedule == Schedule::cooperative ? consumer * group_m : 0;
+    const u64 a_first = wgmma_descriptor<major_a>(begin + own_rows * row_bytes, 64 * row_bytes);
+    const u64 b_first = wgmma_descriptor<major_b>(begin + a_bytes, 64 * row_bytes);
+    const u32 warp = threadIdx.x / 32 - 4;
+    const u32 staging = begin + staging_begin + warp * staging_bytes;
+    const u32 empty = cluster > 1 ? mapa(empty_of(0), threadIdx.x % cluster) : empty_of(0);
+
+    RingPlace<stages> place{0, 0};
+    Tile tile;
+    u32 number = 0;  // of the tiles of this block
+    // Uniform, as the compiler does not know of loads: then the ring's place is in uniform registers, too.
+    for (; warp_uniform(walk.next(tile)); ++number) {
+        if constexpr (schedule == Schedule::pingpong) {
+            if (number % consumers != consumer) {
+                place.skip(steps);
+                continue;
+            }
+            // The other one has waited for all of its stages: a parity would mean another phase before.
+            mbarrier_wait(turn_of(consumer), number / consumers % 2 ^ (consumer == 0 ? 1 : 0));
+        }
+        Accumulators d;
+        multiply_tile(d, place, steps, a_first, b_first, empty, consumer);
+        const u32 row = tile.row + own_rows + warp % 4 * 16;
+        if constexpr (epilogue == Epilogue::unrolled)
+            write_unrolled<Walk::by_map>(d, tile, to, row, staging);
+        else
+            write_compact(d, tile, to, row, staging);
+    }
+    if (Walk::by_map && threadIdx.x % 32 == 0) bulk_wait_group();
+}
+
+// ---- the kernel
+
+/// `make_walk()` gives a new walk over the tiles of this block. Each role makes one, behind its setmaxnreg:
+/// what both had from before would cost the producer some of its few registers.
+template <class MakeWalk>
+__device__ inline void run(const MakeWalk& make_walk, const TensorMap& a, const TensorMap& b, u32 k,
+                           const Result& to) {
+    using Walk = decltype(make_walk());
+    if (threadIdx.x == 0) {
+        prefetch_tensormap(a);
+        prefetch_tensormap(b);
+        if (Walk::by_map && to.is_aligned) prefetch_tensormap(*to.map);
+        for (u32 stage = 0; stage < stages; ++stage) {
+            mbarrier_init(full_of(stage), 1);
+            mbarrier_init(empty_of(stage), readers * 4 * cluster);
+        }
+        for (u32 consumer = 0; consumer < consumers; ++consumer) mbarrier_init(turn_of(consumer), 4);
+        fence_mbarrier_init();
+    }
+    if constexpr (cluster > 1)
+        cluster_sync();
+    else
+        __syncthreads();
+
+    const u32 group = warp_uniform(threadIdx.x / 128);
+    if (group == 0) {
+        setmaxnreg_dec<producer_registers>();
+        if (warp_uniform(threadIdx.x / 32) == 0 && elect_sync()) produce(make_walk(), a, b, k, own_rank());
+        __syncwarp();
+    } else {
+        setmaxnreg_inc<consumer_registers>();
+        consume(make_walk(), group - 1, (k + tile_k - 1) / tile_k, to);
+    }
+    // What a block copies to the other one, and its arrivals there, need the other one's shared memory.
+    if constexpr (cluster > 1) cluster_sync();
+}
+
+}  // namespace gemm
