@@ -5,7 +5,7 @@
 // Blocks stay, and take tile after tile of c; wgmma.md says how, and wgmma.cuh has the parts.
 //
 // One site, `epilogue`, called for every element of the tiles, on its way from the f32 accumulator to c; also
-// for those beyond c's edges, whose results are dropped. Its operands scale_row, scale_col, bias and residual
+// for those beyond c's edges, whose results are dropped. Its operands row_scale, col_scale, bias and residual
 // are 1, 1, 0 and 0 where their arrays are null; of what a stub does not use nothing is loaded.
 #include "wgmma.cuh"
 
@@ -32,9 +32,9 @@ struct Tiles {
 
 extern "C" __global__ void __launch_bounds__(threads, 1) __cluster_dims__(cluster, 1, 1)
     gemm_wgmma(const __grid_constant__ TensorMap a, const __grid_constant__ TensorMap b,
-               const float* __restrict__ scale_row, const float* __restrict__ scale_col,
+               const float* __restrict__ row_scale, const float* __restrict__ column_scale,
                const float* __restrict__ bias, const Out* __restrict__ residual, Out* __restrict__ c,
                const __grid_constant__ TensorMap map_c, u32 m, u32 n, u32 k, u32 batch) {
     run([&] { return Tiles(m, n, batch); }, a, b, k,
-        {c, &map_c, n * sizeof(Out) % 16 == 0, n, {scale_row, scale_col, bias, residual}});
+        {c, &map_c, n * sizeof(Out) % 16 == 0, n, {row_scale, column_scale, bias, residual}});
 }

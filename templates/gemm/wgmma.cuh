@@ -18,8 +18,8 @@
 #ifndef TYPE
 #define TYPE bf16
 #define OUTPUT bf16
-#define ORDER_A row
-#define ORDER_B column
+#define LAYOUT_A row
+#define LAYOUT_B column
 #define TILE_M 128
 #define TILE_N 256
 #define STAGES 4
@@ -40,8 +40,8 @@ enum class Epilogue { unrolled, compact };
 
 constexpr Element type = Element::TYPE;
 constexpr Output output = Output::OUTPUT;
-constexpr Major major_a = Order::ORDER_A == Order::row ? Major::k : Major::mn;
-constexpr Major major_b = Order::ORDER_B == Order::column ? Major::k : Major::mn;
+constexpr Major major_a = Order::LAYOUT_A == Order::row ? Major::k : Major::mn;
+constexpr Major major_b = Order::LAYOUT_B == Order::column ? Major::k : Major::mn;
 constexpr Schedule schedule = Schedule::SCHEDULE;
 constexpr Epilogue epilogue = Epilogue::EPILOGUE;
 
@@ -117,7 +117,7 @@ __device__ inline u32 own_rank() { return cluster > 1 ? cluster_ctarank() : 0; }
 
 /// What the epilogue takes besides the accumulators; null where there is none.
 struct Extras {
-    const float *scale_row, *scale_col, *bias;
+    const float *row_scale, *column_scale, *bias;
     const Out* residual;
 };
 /// Where c is. Where its rows begin at 16 bytes, they are stored by tensor copies of whole chunks or, where a
@@ -292,19 +292,19 @@ struct OfCol {
 };
 __device__ inline OfRow of_row(const Tile& tile, const Extras& extras, u32 row) {
     const bool inside = row < tile.row_end;
-    return {row, inside, load_if(inside && extras.scale_row, extras.scale_row, tile.c_row + row, 1.0f)};
+    return {row, inside, load_if(inside && extras.row_scale, extras.row_scale, tile.c_row + row, 1.0f)};
 }
 __device__ inline OfCol of_col(const Tile& tile, const Result& to, u32 col) {
     const bool inside = col < to.n;
     const u64 in_batch = u64{tile.batch_b} * to.n + col;
-    return {col, inside, load_if(inside && to.extras.scale_col, to.extras.scale_col, in_batch, 1.0f),
+    return {col, inside, load_if(inside && to.extras.column_scale, to.extras.column_scale, in_batch, 1.0f),
             load_if(inside && to.extras.bias, to.extras.bias, in_batch, 0.0f)};
 }
 
 // 8-bit elements have scales, and their products are scaled by default.
 #define GEMM_DEFAULT_EPILOGUE_bf16 ""
 #define GEMM_DEFAULT_EPILOGUE_f16 ""
-#define GEMM_DEFAULT_EPILOGUE_e4m3 "mul.f32 _acc, _acc, _scale_row; mul.f32 _acc, _acc, _scale_col;"
+#define GEMM_DEFAULT_EPILOGUE_e4m3 "mul.f32 _acc, _acc, _row_scale; mul.f32 _acc, _acc, _col_scale;"
 #define GEMM_DEFAULT_EPILOGUE_e5m2 GEMM_DEFAULT_EPILOGUE_e4m3
 #define GEMM_DEFAULT_EPILOGUE_OF(TYPE) GEMM_DEFAULT_EPILOGUE_##TYPE
 #define GEMM_DEFAULT_EPILOGUE(TYPE) GEMM_DEFAULT_EPILOGUE_OF(TYPE)
@@ -314,8 +314,8 @@ __device__ __forceinline__ void apply_epilogue(float& acc, const Tile& tile, con
     const float residual = load_if(r.inside && c.inside && to.extras.residual, to.extras.residual,
                                    (tile.c_row + r.row) * to.n + c.col, 0.0f);
     PTXGRAFT_COLD_SITE("epilogue", GEMM_DEFAULT_EPILOGUE(TYPE), mod(f32, acc), in(u32, row, r.row),
-                       in(u32, col, c.col), in(u32, batch, tile.batch_b), in(f32, scale_row, r.scale),
-                       in(f32, scale_col, c.scale), in(f32, bias, c.bias), in(f32, residual, residual));
+                       in(u32, col, c.col), in(u32, batch, tile.batch_b), in(f32, row_scale, r.scale),
+                       in(f32, col_scale, c.scale), in(f32, bias, c.bias), in(f32, residual, residual));
 }
 
 // A warp's place in shared memory: 16 rows of a chunk of columns, in units of 16 bytes, which are permuted in

@@ -5,8 +5,8 @@
 #ifndef TYPE
 #define TYPE bf16
 #define OUTPUT bf16
-#define ORDER_A row
-#define ORDER_B column
+#define LAYOUT_A row
+#define LAYOUT_B column
 #endif
 #ifndef LAYOUT
 #define LAYOUT contiguous
@@ -16,7 +16,7 @@ enum class Element { bf16, f16, e4m3, e5m2, f32 };
 enum class Order { row, column };
 enum class Layout { contiguous, masked };
 constexpr Element type = Element::TYPE, output = Element::OUTPUT;
-constexpr Order order_a = Order::ORDER_A, order_b = Order::ORDER_B;
+constexpr Order layout_a = Order::LAYOUT_A, layout_b = Order::LAYOUT_B;
 
 template <Element> struct Stored { using Bits = unsigned short; };
 template <> struct Stored<Element::f32> { using Bits = float; };
@@ -62,7 +62,7 @@ __device__ Out stored(float x) {
 // 8-bit elements have scales, and their products are scaled by default.
 #define DEFAULT_EPILOGUE_bf16 ""
 #define DEFAULT_EPILOGUE_f16 ""
-#define DEFAULT_EPILOGUE_e4m3 "mul.f32 _acc, _acc, _scale_row; mul.f32 _acc, _acc, _scale_col;"
+#define DEFAULT_EPILOGUE_e4m3 "mul.f32 _acc, _acc, _row_scale; mul.f32 _acc, _acc, _col_scale;"
 #define DEFAULT_EPILOGUE_e5m2 DEFAULT_EPILOGUE_e4m3
 #define DEFAULT_EPILOGUE_OF(TYPE) DEFAULT_EPILOGUE_##TYPE
 #define DEFAULT_EPILOGUE(TYPE) DEFAULT_EPILOGUE_OF(TYPE)
@@ -71,8 +71,8 @@ __device__ double product(const In* a, const In* b, unsigned long long row, unsi
                           unsigned long long m, unsigned long long n, unsigned long long k) {
     double sum = 0;
     for (unsigned long long i = 0; i < k; ++i) {
-        const In x = a[order_a == Order::row ? row * k + i : i * m + row];
-        const In y = b[order_b == Order::column ? col * k + i : i * n + col];
+        const In x = a[layout_a == Order::row ? row * k + i : i * m + row];
+        const In y = b[layout_b == Order::column ? col * k + i : i * n + col];
         sum += static_cast<double>(value_of<type>(x)) * value_of<type>(y);
     }
     return sum;
@@ -80,18 +80,18 @@ __device__ double product(const In* a, const In* b, unsigned long long row, unsi
 
 /// What arrays that may be null have for the row, the column and the element.
 struct Extras {
-    float scale_row, scale_col, bias, residual;
+    float row_scale, column_scale, bias, residual;
 };
 __device__ double epilogue(double sum, unsigned row, unsigned col, unsigned batch, const Extras& of) {
     float acc = static_cast<float>(sum);
     PTXGRAFT_SITE("epilogue", DEFAULT_EPILOGUE(TYPE), mod(f32, acc), in(u32, row), in(u32, col),
-                  in(u32, batch), in(f32, scale_row, of.scale_row), in(f32, scale_col, of.scale_col),
+                  in(u32, batch), in(f32, row_scale, of.row_scale), in(f32, col_scale, of.column_scale),
                   in(f32, bias, of.bias), in(f32, residual, of.residual));
     return acc;
 }
 
-extern "C" __global__ void gemm_wgmma_reference(const In* a, const In* b, const float* scale_row,
-                                                const float* scale_col, const float* bias,
+extern "C" __global__ void gemm_wgmma_reference(const In* a, const In* b, const float* row_scale,
+                                                const float* column_scale, const float* bias,
                                                 const Out* residual, double* c, unsigned m, unsigned n,
                                                 unsigned k, unsigned batches) {
     const unsigned long long col = blockIdx.x * 32 + threadIdx.x, row = blockIdx.y * 8 + threadIdx.y;
@@ -100,14 +100,14 @@ extern "C" __global__ void gemm_wgmma_reference(const In* a, const In* b, const 
     const double sum = product(a + batch * m * k, b + batch * n * k, row, col, m, n, k);
     c[at] = epilogue(
         sum, row, col, batch,
-        {scale_row ? scale_row[batch * m + row] : 1.0f, scale_col ? scale_col[batch * n + col] : 1.0f,
+        {row_scale ? row_scale[batch * m + row] : 1.0f, column_scale ? column_scale[batch * n + col] : 1.0f,
          bias ? bias[batch * n + col] : 0.0f, residual ? value_of<output>(residual[at]) : 0.0f});
 }
 
 // The same for groups of rows; blockIdx.z is the group where rows are masked. Rows of no group stay as they
 // are, so c is of its own type here.
 extern "C" __global__ void gemm_grouped_reference(const In* a, const In* b, const unsigned* sizes,
-                                                  const float* scale_row, const float* scale_col,
+                                                  const float* row_scale, const float* column_scale,
                                                   const float* bias, const Out* residual, Out* c, unsigned m,
                                                   unsigned n, unsigned k, unsigned groups) {
     const unsigned long long col = blockIdx.x * 32 + threadIdx.x, row = blockIdx.y * 8 + threadIdx.y;
@@ -128,6 +128,6 @@ extern "C" __global__ void gemm_grouped_reference(const In* a, const In* b, cons
     const double sum = product(a + of_a * m * k, b + group * n * k, row, col, m, n, k);
     c[at] = stored(
         epilogue(sum, row, col, group,
-                 {scale_row ? scale_row[c_row] : 1.0f, scale_col ? scale_col[group * n + col] : 1.0f,
+                 {row_scale ? row_scale[c_row] : 1.0f, column_scale ? column_scale[group * n + col] : 1.0f,
                   bias ? bias[group * n + col] : 0.0f, residual ? value_of<output>(residual[at]) : 0.0f}));
 }
