@@ -94,7 +94,7 @@ BENCHMARK(BM_Elementwise)->UseManualTime()->Unit(benchmark::kMillisecond);
 
 void BM_RmsNorm(benchmark::State& state) {
     with_gpu(state, [&](const Device& device) {
-        const Skeleton skeleton = skeleton_of("norm/rms.cu", device);
+        const Skeleton skeleton = skeleton_of("norm/simple.cu", device);
         const Kernel kernel = value(skeleton.graft({}, device));
         const auto columns = static_cast<std::uint32_t>(state.range(0));
         const auto rows = static_cast<std::uint32_t>(array_bytes / sizeof(float) / columns);

@@ -153,7 +153,7 @@ TEST_F(Gpu, GemmWithStubs) {
 }
 
 TEST_F(Gpu, RmsNormWithStubs) {
-    const Skeleton skeleton = skeleton_of("norm/rms.cu", device());
+    const Skeleton skeleton = skeleton_of("norm/simple.cu", device());
     constexpr unsigned rows = 33, columns = 1000;
     constexpr float eps = 1e-5f;
     const std::vector<float> x = random_numbers(rows * columns), weight = random_numbers(columns);

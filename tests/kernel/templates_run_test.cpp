@@ -183,7 +183,7 @@ TEST(Templates, GemmWithoutABiasSeesZero) {
 
 TEST(Templates, RmsNormOfRowsOfAnyLength) {
     Bench bench;
-    const Skeleton skeleton = skeleton_of("norm/rms.cu");
+    const Skeleton skeleton = skeleton_of("norm/simple.cu");
     const Kernel plain = bench.graft(skeleton, {});
     const Kernel grafted = bench.graft(skeleton, {{"prologue", "x row cvt.rn.f32.u32 add.f32 -> x"},
                                                   {"epilogue", "y weight y fma.rn.f32 0.0 max.f32 -> y"}});
