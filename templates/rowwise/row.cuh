@@ -7,15 +7,22 @@
 //   PER_ROW   warp: each warp of a block has a row of its own; block: all threads share one
 //   CLUSTER   blocks that share a row; 1 but for PER_ROW=block
 //   VECTORS   16-byte loads of a row that a thread has in flight at once, and holds until it writes
-//   LENGTHS   any: rows of any length and beginning; held: whole vectors, and no more than threads hold
+//   LENGTHS   any: rows of any length and beginning; aligned: whole vectors that begin at multiples of 16
+//             bytes; held: such, and no more of them than threads hold
 //
 // Thread t has the vectors t, t + s, t + 2 s … of the row, where s threads share it: neighbours read
 // neighbouring 16 bytes, 512 bytes a warp. The first VECTORS of them stay in registers, so that the row is
 // read once. What a longer row has beyond is the rest: a loop takes it a vector at a time, and reads it again
 // in every pass.
-// A kernel without a tunable `cluster` has none.
+// What a kernel without one of these tunables has.
+#ifndef PER_ROW
+#define PER_ROW block
+#endif
 #ifndef CLUSTER
 #define CLUSTER 1
+#endif
+#ifndef LENGTHS
+#define LENGTHS any
 #endif
 
 #include "../hardware/vector.cuh"
@@ -26,7 +33,7 @@ namespace rowwise {
 using namespace hardware;
 
 enum class PerRow { warp, block };
-enum class Lengths { any, held };
+enum class Lengths { any, aligned, held };
 
 using Element = hardware::TYPE;
 constexpr unsigned element_width = width<Element>;  // elements of a vector

@@ -69,7 +69,7 @@ struct Elementwise {
 };
 
 TEST_F(Gpu, ElementwiseWithStubs) {
-    const Skeleton skeleton = skeleton_of("elementwise/elementwise.cu", device());
+    const Skeleton skeleton = skeleton_of("elementwise/simple.cu", device());
     const Elementwise rows[] = {
         {"x -> y", [](double x) { return x; }},
         {"x 0.0 max.f32 -> y", [](double x) { return std::fmax(x, 0.0); }},
