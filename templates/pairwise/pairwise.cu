@@ -100,20 +100,31 @@ struct Output {
     unsigned m, n;
 };
 
+// Four neighbours of v, zeros where there are none.
+__device__ inline void read_v(const Output& output, unsigned column, float* four) {
+    if (!output.v) return;
+    const bool is_whole = column + 4 <= output.n && global_address(output.v) % 16 == 0;
+    Words words = load_16_if(is_whole, output.v + column);
+    if (!is_whole && column < output.n) words = load_elements(output.v + column, output.n - column);
+    for (unsigned e = 0; e < 4; ++e) four[e] = __uint_as_float(words.of[e]);
+}
+
 __device__ inline void write(const Output& output, const Accumulators& s, const Accumulators& t) {
     const bool is_aligned = output.n % 4 == 0 && global_address(output.c) % 16 == 0;
+    const auto column_of = [&](unsigned j) { return blockIdx.x * TILE_N + place_of(threadIdx.x % side, j); };
+    float v[n_each] = {};
+    for (unsigned j = 0; j < n_each; j += 4) read_v(output, column_of(j), v + j);
     for (unsigned i = 0; i < m_each; ++i) {
         const unsigned row = blockIdx.y * TILE_M + place_of(threadIdx.x / side, i);
         const bool has_row = row < output.m;
         const float u = output.u && has_row ? output.u[row] : 0.0f;
         for (unsigned j = 0; j < n_each; j += 4) {
-            const unsigned column = blockIdx.x * TILE_N + place_of(threadIdx.x % side, j);
+            const unsigned column = column_of(j);
             float four[4];
             for (unsigned e = 0; e < 4; ++e)
                 PTXGRAFT_SITE("epilogue", "mov.f32 _c, _s;", in(f32, s, s[i][j + e]), in(f32, t, t[i][j + e]),
-                              in(f32, u, u),
-                              in(f32, v, output.v && column + e < output.n ? output.v[column + e] : 0.0f),
-                              out(f32, c, four[e]), in(u32, row), in(u32, column, column + e));
+                              in(f32, u, u), in(f32, v, v[j + e]), out(f32, c, four[e]), in(u32, row),
+                              in(u32, column, column + e));
             float* const to = output.c + 1ull * row * output.n + column;
             const unsigned left = has_row && column < output.n ? output.n - column : 0;
             if (is_aligned)

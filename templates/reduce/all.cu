@@ -30,7 +30,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         for (unsigned i = 0; i < held; ++i)
             for (unsigned e = 0; e < element_width; ++e) {
                 const unsigned long long at = begin + first + i * block_step + e;
-                reduce(at < n, statistics, values[i][e], 0, static_cast<unsigned>(at));
+                Statistics next = {statistics[0], statistics[1]};
+                reduce(next, values[i][e], 0, static_cast<unsigned>(at));
+                take_if(at < n, statistics, next);
             }
     }
     fold_row(statistics, slots, 0, Combine{});

@@ -10,6 +10,11 @@
 constexpr unsigned warps = threads / warp_size;
 constexpr unsigned stripe = warp_size * element_width;  // columns of a block
 
+// Statistics in shared memory: those of element e of lane l's vector are at e * pitch + l. Lanes that write
+// theirs are neighbours there; threads that read neighbouring columns meet in no bank either: the 32 / width
+// lanes of 32 columns follow each other, and so do the groups of them for each e.
+constexpr unsigned pitch = warp_size + warp_size / element_width;
+
 using VectorStatistics = Statistics[element_width];
 
 // The rows from `first` on, `apart` rows from one to the next.
@@ -23,9 +28,11 @@ __device__ void add_rows(const Element* x, unsigned rows, unsigned columns, unsi
         for (unsigned i = 0; i < held; ++i) {
             float values[element_width];
             hardware::unpack<Element>(words[i], values);
-            for (unsigned e = 0; e < element_width; ++e)
-                reduce(row + i * apart < rows, statistics[e], values[e],
-                       static_cast<unsigned>(row + i * apart), column + e);
+            for (unsigned e = 0; e < element_width; ++e) {
+                Statistics next = {statistics[e][0], statistics[e][1]};
+                reduce(next, values[e], static_cast<unsigned>(row + i * apart), column + e);
+                take_if(row + i * apart < rows, statistics[e], next);
+            }
         }
     }
 }
@@ -37,14 +44,14 @@ __device__ void add_unaligned_rows(const Element* x, unsigned rows, unsigned col
         hardware::unpack<Element>(
             load_elements(x + row * columns + column, column < columns ? columns - column : 0), values);
         for (unsigned e = 0; e < element_width; ++e)
-            reduce(true, statistics[e], values[e], static_cast<unsigned>(row), column + e);
+            reduce(statistics[e], values[e], static_cast<unsigned>(row), column + e);
     }
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
     reduce_columns(const Element* x, float* y, float* z, float* partials, unsigned* tickets, unsigned rows,
                    unsigned columns) {
-    __shared__ float of_warps[warps][2][stripe];
+    __shared__ float of_warps[warps][2][element_width * pitch];
     const unsigned lane = threadIdx.x % warp_size, warp = threadIdx.x / warp_size;
     const unsigned begin = blockIdx.x * stripe, column = begin + lane * element_width;
     const unsigned first = blockIdx.y * warps + warp, apart = gridDim.y * warps;
@@ -55,19 +62,18 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     else
         add_unaligned_rows(x, rows, columns, column, first, apart, statistics);
 
-    // Lanes write 4 bytes apart for each e: no bank conflicts, whatever a vector's width.
     for (unsigned e = 0; e < element_width; ++e)
-        for (unsigned k = 0; k < 2; ++k) of_warps[warp][k][e * warp_size + lane] = statistics[e][k];
+        for (unsigned k = 0; k < 2; ++k) of_warps[warp][k][e * pitch + lane] = statistics[e][k];
     __syncthreads();
 #pragma unroll 1
     for (unsigned i = threadIdx.x; i < stripe; i += threads) {
-        Statistics all = {of_warps[0][0][i], of_warps[0][1][i]};
+        const unsigned place = i % element_width * pitch + i / element_width, my_column = begin + i;
+        Statistics all = {of_warps[0][0][place], of_warps[0][1][place]};
 #pragma unroll 1
         for (unsigned w = 1; w < warps; ++w) {
-            const Statistics others = {of_warps[w][0][i], of_warps[w][1][i]};
+            const Statistics others = {of_warps[w][0][place], of_warps[w][1][place]};
             Combine{}(all, others);
         }
-        const unsigned my_column = begin + i % warp_size * element_width + i / warp_size;
         if (my_column >= columns) continue;
         for (unsigned k = 0; k < 2; ++k)
             partials[(2ull * blockIdx.y + k) * columns + my_column] = all[k];

@@ -14,11 +14,12 @@ __device__ inline void initial(Statistics& statistics) {
                   out(f32, t, statistics[1]));
 }
 
-// Adds an element, if it is there.
-__device__ inline void reduce(bool is_there, Statistics& statistics, float x, unsigned row, unsigned column) {
-    Statistics next = {statistics[0], statistics[1]};
-    PTXGRAFT_SITE("reduce", "add.f32 _s, _s, _x;", mod(f32, s, next[0]), mod(f32, t, next[1]), in(f32, x),
-                  in(u32, row), in(u32, column));
+__device__ inline void reduce(Statistics& statistics, float x, unsigned row, unsigned column) {
+    PTXGRAFT_SITE("reduce", "add.f32 _s, _s, _x;", mod(f32, s, statistics[0]), mod(f32, t, statistics[1]),
+                  in(f32, x), in(u32, row), in(u32, column));
+}
+// Elements that are not there are reduced as well, and then forgotten.
+__device__ inline void take_if(bool is_there, Statistics& statistics, const Statistics& next) {
     for (unsigned k = 0; k < 2; ++k) statistics[k] = is_there ? next[k] : statistics[k];
 }
 

@@ -10,9 +10,15 @@ __device__ void add(const Element* x, unsigned row, const Share& share, Part<n> 
     Values<n> values;
     share.load(x, part, words);
     unpack<n>(words, values);
-    for (unsigned i = 0; i < n; ++i)
-        for (unsigned e = 0; e < element_width; ++e)
-            reduce(share.has(part, i, e), statistics, values[i][e], row, part.at(i, e));
+    constexpr bool is_whole = n > 1 || !any_length;  // vectors are there or not, no parts of them
+    for (unsigned i = 0; i < n; ++i) {
+        Statistics next = {statistics[0], statistics[1]};
+        for (unsigned e = 0; e < element_width; ++e) {
+            reduce(next, values[i][e], row, part.at(i, e));
+            if (!is_whole) take_if(share.has(part, i, e), statistics, next);
+        }
+        if (is_whole) take_if(share.has(part, i, 0), statistics, next);
+    }
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
