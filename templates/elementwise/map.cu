@@ -94,7 +94,7 @@ template <unsigned n> __device__ void apply(const Arrays& arrays, const Share& s
     share.store(arrays.y, part, y);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 1)
+extern "C" __global__ void __launch_bounds__(THREADS, resident_blocks<32>)
     map(const Element* x0, const Element* x1, const Element* x2, Element* y, unsigned rows, unsigned columns,
         unsigned row_stride0, unsigned row_stride1, unsigned row_stride2, unsigned row_stride_y,
         unsigned column_stride0, unsigned column_stride1, unsigned column_stride2) {

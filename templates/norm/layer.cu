@@ -56,7 +56,7 @@ __device__ void write(const Output& output, const Share& share, Part<n> part, Va
     share.store(output.y, part, x);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 1)
+extern "C" __global__ void __launch_bounds__(THREADS, resident_blocks<16>)
     layer_norm(const Element* x, const Element* residual, const Element* weight, const Element* bias,
                Element* sum, Element* y, unsigned rows, unsigned columns, float eps) {
     __shared__ RowSlots<1> slots;

@@ -38,7 +38,7 @@ __device__ void finish(const Input& input, const Share& share, Part<n> part, Ope
     epilogue(input, share, part, o);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 1)
+extern "C" __global__ void __launch_bounds__(THREADS, resident_blocks<16>)
     rms_norm_backward(const Element* x, const Element* weight, const Element* dy, const Element* dresidual,
                       Element* dx, float* dweight, unsigned rows, unsigned columns, float eps) {
     __shared__ RowSlots<2> slots;

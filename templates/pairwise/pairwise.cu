@@ -160,14 +160,17 @@ extern "C" __global__ void __launch_bounds__(256, BLOCKS)
 
         // Values behind the end of k are in no fold: other operators than the product have no zero for them.
         const unsigned count = k - begin < tile_k ? k - begin : tile_k;
-        unsigned i = 0;
+        const unsigned unrolled = count / UNROLL * UNROLL;
 #pragma unroll 1
-        for (; i + UNROLL <= count; i += UNROLL)
+        for (unsigned i = 0; i < unrolled; i += UNROLL) {
+#pragma unroll
             for (unsigned more = 0; more < UNROLL; ++more)
                 accumulate(shared, i + more, begin + i + more, s, t);
-        if constexpr (UNROLL > 1)
+        }
+        if constexpr (UNROLL > 1) {
 #pragma unroll 1
-            for (; i < count; ++i) accumulate(shared, i, begin + i, s, t);
+            for (unsigned i = unrolled; i < count; ++i) accumulate(shared, i, begin + i, s, t);
+        }
     }
     write({u, v, c, m, n}, s, t);
 }

@@ -7,7 +7,7 @@
 
 constexpr unsigned block_step = threads * element_width;  // elements from a thread's vector to its next
 
-extern "C" __global__ void __launch_bounds__(THREADS, 1)
+extern "C" __global__ void __launch_bounds__(THREADS, resident_blocks<64>)
     reduce_all(const Element* x, float* y, float* z, float* partials, unsigned* ticket, unsigned n) {
     __shared__ RowSlots<2> slots;
     const bool is_aligned = addresses_of(x) % 16 == 0;

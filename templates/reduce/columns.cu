@@ -48,7 +48,7 @@ __device__ void add_unaligned_rows(const Element* x, unsigned rows, unsigned col
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 1)
+extern "C" __global__ void __launch_bounds__(THREADS, resident_blocks<64>)
     reduce_columns(const Element* x, float* y, float* z, float* partials, unsigned* tickets, unsigned rows,
                    unsigned columns) {
     __shared__ float of_warps[warps][2][element_width * pitch];

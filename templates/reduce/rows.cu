@@ -21,7 +21,7 @@ __device__ void add(const Element* x, unsigned row, const Share& share, Part<n> 
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 1)
+extern "C" __global__ void __launch_bounds__(THREADS, resident_blocks<64>)
     reduce_rows(const Element* x, float* y, float* z, unsigned rows, unsigned columns) {
     __shared__ RowSlots<2> slots;
     const unsigned row = group_of_thread();

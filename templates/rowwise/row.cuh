@@ -45,6 +45,14 @@ constexpr unsigned rows_per_block = is_warp ? threads / warp_size : 1;
 constexpr unsigned step = row_threads * element_width;  // columns from a thread's vector to its next
 static_assert(!is_warp || cluster == 1, "a warp's row has no cluster");
 
+// For __launch_bounds__: blocks that a multiprocessor has room for. A kernel whose threads do with 128
+// registers for so many elements a thread is not given more of them, else a stub that keeps a few values
+// would have the assembler take all there are, and leave a multiprocessor without a second block.
+constexpr unsigned elements_of_thread = held * element_width;
+template <unsigned elements_in_128_registers>
+constexpr unsigned resident_blocks =
+    elements_of_thread <= elements_in_128_registers ? 512 / threads : threads < 256 ? 2 : 1;
+
 // Some of a thread's vectors: `count` of them, the first at `column`.
 template <unsigned count> struct Part {
     unsigned column;

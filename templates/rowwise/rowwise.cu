@@ -85,7 +85,7 @@ __device__ void write(const Output& output, const Share& share, Part<n> part, Va
     share.store(output.y, part, x);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 1)
+extern "C" __global__ void __launch_bounds__(THREADS, resident_blocks<32>)
     rowwise_kernel(const Element* x, const Element* other, const Element* weight, const Element* bias,
                    Element* y, unsigned rows, unsigned columns) {
     __shared__ RowSlots<2> slots;

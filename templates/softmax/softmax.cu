@@ -68,7 +68,7 @@ __device__ void write(Element* y, unsigned row, const Share& share, Part<n> part
     share.store(y, part, x);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 1)
+extern "C" __global__ void __launch_bounds__(THREADS, resident_blocks<32>)
     softmax(const Element* x, Element* y, unsigned rows, unsigned columns) {
     __shared__ RowSlots<1> slots;
     const unsigned row = group_of_thread();

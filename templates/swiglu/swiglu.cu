@@ -39,7 +39,7 @@ template <unsigned n> __device__ void apply(const Arrays& arrays, const Share& s
     share.store(arrays.y, part, gate);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 1)
+extern "C" __global__ void __launch_bounds__(THREADS, resident_blocks<32>)
     swiglu(const Element* gate, const Element* up, Element* y, unsigned rows, unsigned columns,
            unsigned pitch) {
     const Piece piece = piece_of_thread(columns);
