@@ -343,9 +343,9 @@ class ManifestReader {
         const JsonValue* const list = TRY(needed(member, "sites"));
         TRY(check_kind(*list, JsonKind::object, "sites"));
         for (const JsonValue& item : list->items) {
-            TRY(check_keys(
-                item, item.key,
-                {"signature", "operands", "default", "meaning", "law", "where", "copies", "spare_registers"}));
+            TRY(check_keys(item, item.key,
+                           {"signature", "operands", "default", "meaning", "law", "where", "copies",
+                            "spare_registers"}));
             TemplateSite site;
             site.name = item.key;
             site.signature = TRY(needed_text(item, "signature"));

@@ -9,7 +9,8 @@
 //   strided   x[row * row_stride + column * column_stride], element by element: transposes, gaps
 //
 // Each group of threads has a piece of a row (rowwise/row.cuh), all loads of all operands in flight together.
-// Dense operands of any number of dimensions are one row. y may be an operand that is read where y is written.
+// Dense operands of any number of dimensions are one row. y may be an operand that is read where y is
+// written.
 #include <ptxgraft/site.cuh>
 
 #include "../rowwise/row.cuh"

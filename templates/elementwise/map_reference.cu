@@ -11,8 +11,9 @@ __device__ float operand(Shape shape, const Element* x, unsigned row, unsigned c
     if (shape == Shape::none) return 0;
     const bool has_rows = shape == Shape::full || shape == Shape::column || shape == Shape::strided;
     const bool has_columns = shape == Shape::full || shape == Shape::row || shape == Shape::strided;
-    const unsigned long long at = (has_rows ? 1ull * row * row_stride : 0) +
-                                  (has_columns ? 1ull * column * (shape == Shape::strided ? column_stride : 1) : 0);
+    const unsigned long long at =
+        (has_rows ? 1ull * row * row_stride : 0) +
+        (has_columns ? 1ull * column * (shape == Shape::strided ? column_stride : 1) : 0);
     return hardware::to_f32(x[at]);
 }
 

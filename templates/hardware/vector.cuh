@@ -55,7 +55,8 @@ __device__ inline void store_16_if(bool condition, void* to, const Words& words)
         "{\n\t.reg .pred is_there;\n\t"
         "setp.ne.u32 is_there, %5, 0;\n\t"
         "@is_there st.global.v4.b32 [%4], {%0, %1, %2, %3};\n\t}" ::"r"(words.of[0]),
-        "r"(words.of[1]), "r"(words.of[2]), "r"(words.of[3]), "l"(global_address(to)), "r"(unsigned(condition))
+        "r"(words.of[1]), "r"(words.of[2]), "r"(words.of[3]), "l"(global_address(to)),
+        "r"(unsigned(condition))
         : "memory");
 }
 

@@ -34,7 +34,9 @@ __device__ void fold_warp(float (&values)[count], const Combine& combine) {
 }
 
 // The barrier of a cluster in halves: between them stands work that needs nobody else's.
-__device__ inline void cluster_arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
+__device__ inline void cluster_arrive() {
+    asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+}
 __device__ inline void cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
 
 // Writes to the variable of the block `rank` of the cluster that `mine` is in this block.

@@ -24,9 +24,7 @@ struct Input {  // the arrays, of one row
           row(row) {}
 };
 
-template <unsigned n> struct Operands {
-    Values<n> x, weight, dy;
-};
+template <unsigned n> struct Operands { Values<n> x, weight, dy; };
 
 template <unsigned n>
 __device__ void read(const Input& input, const Share& share, Part<n> part, Operands<n>& o) {
@@ -74,6 +72,7 @@ __device__ inline void write_sums(const Share& share, float* sums, const Values<
     for (unsigned i = 0; i < held; ++i)
         for (unsigned e = 0; e < element_width; e += 4) {  // 16 bytes of f32, aligned as the row is
             const float four[4] = {values[i][e], values[i][e + 1], values[i][e + 2], values[i][e + 3]};
-            store_16_if(share.is_aligned && part.at(i) < share.columns, sums + part.at(i, e), pack<float>(four));
+            store_16_if(share.is_aligned && part.at(i) < share.columns, sums + part.at(i, e),
+                        pack<float>(four));
         }
 }

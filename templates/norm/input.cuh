@@ -10,9 +10,7 @@ struct Input {
     const Element *x, *residual;  // of this row; residual may be null
     unsigned row;
 };
-template <unsigned n> struct Loaded {
-    Vectors<n> x, residual;
-};
+template <unsigned n> struct Loaded { Vectors<n> x, residual; };
 
 template <unsigned n> __device__ Loaded<n> load(const Input& input, const Share& share, Part<n> part) {
     Loaded<n> loaded;

@@ -2,8 +2,8 @@
 // + bias. Where they are given, `residual` is added before and the sum is written to `sum`.
 //
 // The variance is the mean of squared differences from the mean, a second pass over registers:
-// mean(x²) - mean(x)² would have no digits left where the mean is large. A row is read once and written once
-// (rowwise/row.cuh). y may be x or residual, and so may sum, if it is not y.
+// mean(x²) - mean(x)² would have no digits left where the mean is large. A row is read once and written
+// once (rowwise/row.cuh). y may be x or residual, and so may sum, if it is not y.
 #include "input.cuh"
 
 // The sum of f(element), a chain of additions for each vector.
@@ -11,8 +11,7 @@ template <unsigned n, class Function>
 __device__ void add_all(const Share& share, Part<n> part, const Values<n>& x, float& sum, Function f) {
     for (unsigned i = 0; i < n; ++i) {
         float of_vector = 0;
-        for (unsigned e = 0; e < element_width; ++e)
-            of_vector += share.has(part, i, e) ? f(x[i][e]) : 0.0f;
+        for (unsigned e = 0; e < element_width; ++e) of_vector += share.has(part, i, e) ? f(x[i][e]) : 0.0f;
         sum += of_vector;
     }
 }
@@ -76,7 +75,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, resident_blocks<16>)
     const float variance =
         mean_of(input, share, values, slots, 1, [=](float x) { return (x - mean) * (x - mean); });
 
-    const Output output{row_of(y, row, columns), row_of(sum, row, columns), row, mean, rsqrtf(variance + eps)};
+    const Output output{row_of(y, row, columns), row_of(sum, row, columns), row, mean,
+                        rsqrtf(variance + eps)};
     write(output, share, share.held_part(), values, weights, biases);
     for (auto part = share.rest(); share.has(part); part = share.next(part)) {
         Values<1> more;

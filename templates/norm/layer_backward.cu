@@ -60,7 +60,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, resident_blocks<8>)
     __shared__ RowSlots<1> slots_of_mean;
     __shared__ RowSlots<3> slots;
     arrive_at_start();
-    const Share share(columns, are_aligned(columns, addresses_of(x, weight, dy, dresidual, dx, dweight, dbias)));
+    const Share share(columns,
+                      are_aligned(columns, addresses_of(x, weight, dy, dresidual, dx, dweight, dbias)));
     const Arrays arrays{x, weight, dy, dresidual, dx};
     const unsigned group = group_of_thread();
     float* const part_of_dweight = dweight + 1ull * group * columns;

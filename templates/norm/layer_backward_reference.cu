@@ -45,7 +45,8 @@ extern "C" __global__ void layer_norm_backward_reference(const Element* x, const
             const double g = o.dy * double(weight ? hardware::to_f32(weight[column]) : 1.0f);
             sums[column] += o.dy * h;
             sums_of_dy[column] += o.dy;
-            float result = static_cast<float>(scale * (g - gradients / columns - h * scale * products / columns));
+            float result =
+                static_cast<float>(scale * (g - gradients / columns - h * scale * products / columns));
             PTXGRAFT_SITE("epilogue", "add.f32 _dx, _dx, _dresidual;", mod(f32, dx, result),
                           in(f32, dresidual, dresidual ? hardware::to_f32(dresidual[at]) : 0.0f),
                           in(u32, row), in(u32, column));

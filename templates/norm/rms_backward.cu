@@ -11,7 +11,6 @@
 // is the gradient (reduce/columns adds them), in an order that no launch changes.
 #include "backward.cuh"
 
-
 template <unsigned n>
 __device__ void add_products(const Share& share, Part<n> part, const Operands<n>& o, float (&sums)[2]) {
     for (unsigned i = 0; i < n; ++i) {

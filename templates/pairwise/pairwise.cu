@@ -18,8 +18,8 @@ using namespace hardware;
 
 using Element = hardware::TYPE;
 constexpr unsigned element_width = width<Element>;
-constexpr unsigned threads = 256, side = 16;   // threads of a block, of its rows and columns
-constexpr unsigned row_vectors = 4;            // of a step, in each row of a tile
+constexpr unsigned threads = 256, side = 16;  // threads of a block, of its rows and columns
+constexpr unsigned row_vectors = 4;           // of a step, in each row of a tile
 constexpr unsigned tile_k = row_vectors * element_width;
 
 // A tile in shared memory, as f32, k by k: element (row, k) at [k][row ^ 8 (k / width)]. A warp writes
@@ -35,8 +35,8 @@ template <unsigned rows> struct Staged {
     static constexpr unsigned count = rows * row_vectors / threads;
     Words words[count];
 
-    __device__ void load(const Element* x, unsigned first_row, unsigned all_rows, unsigned first_k, unsigned k,
-                         bool is_aligned) {
+    __device__ void load(const Element* x, unsigned first_row, unsigned all_rows, unsigned first_k,
+                         unsigned k, bool is_aligned) {
         const unsigned row = first_row + threadIdx.x / row_vectors;
         const unsigned column = first_k + threadIdx.x % row_vectors * element_width;
         const unsigned left = column < k ? k - column : 0;
@@ -47,8 +47,7 @@ template <unsigned rows> struct Staged {
                 words[i] = load_16_if(left > 0 && row + i * apart < all_rows, from + 1ull * i * apart * k);
         else
             for (unsigned i = 0; i < count; ++i)
-                words[i] =
-                    load_elements(from + 1ull * i * apart * k, row + i * apart < all_rows ? left : 0);
+                words[i] = load_elements(from + 1ull * i * apart * k, row + i * apart < all_rows ? left : 0);
     }
     __device__ void store(Tile<rows>& tile) const {
         for (unsigned i = 0; i < count; ++i) {

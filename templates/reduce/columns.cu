@@ -75,8 +75,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, resident_blocks<64>)
             Combine{}(all, others);
         }
         if (my_column >= columns) continue;
-        for (unsigned k = 0; k < 2; ++k)
-            partials[(2ull * blockIdx.y + k) * columns + my_column] = all[k];
+        for (unsigned k = 0; k < 2; ++k) partials[(2ull * blockIdx.y + k) * columns + my_column] = all[k];
     }
     if (!is_last(tickets + blockIdx.x, gridDim.y)) return;
 

@@ -5,7 +5,8 @@
 #include "reduce.cuh"
 
 template <unsigned n>
-__device__ void add(const Element* x, unsigned row, const Share& share, Part<n> part, Statistics& statistics) {
+__device__ void add(const Element* x, unsigned row, const Share& share, Part<n> part,
+                    Statistics& statistics) {
     Vectors<n> words;
     Values<n> values;
     share.load(x, part, words);

@@ -50,8 +50,9 @@ static_assert(!is_warp || cluster == 1, "a warp's row has no cluster");
 // would have the assembler take all there are, and leave a multiprocessor without a second block.
 constexpr unsigned elements_of_thread = held * element_width;
 template <unsigned elements_in_128_registers>
-constexpr unsigned resident_blocks =
-    elements_of_thread <= elements_in_128_registers ? 512 / threads : threads < 256 ? 2 : 1;
+constexpr unsigned resident_blocks = elements_of_thread <= elements_in_128_registers ? 512 / threads
+                                     : threads < 256                                 ? 2
+                                                                                     : 1;
 
 // Some of a thread's vectors: `count` of them, the first at `column`.
 template <unsigned count> struct Part {
@@ -150,8 +151,8 @@ template <class... T> __device__ unsigned long long addresses_of(T*... arrays) {
     return (reinterpret_cast<unsigned long long>(arrays) | ...);
 }
 
-// For kernels without folds: rows are cut into pieces of as many columns as their threads hold, and each group
-// of threads has one. The pieces of a row are neighbours.
+// For kernels without folds: rows are cut into pieces of as many columns as their threads hold, and each
+// group of threads has one. The pieces of a row are neighbours.
 struct Piece {
     unsigned row, begin, end;  // columns
 };
@@ -174,7 +175,8 @@ template <unsigned count> using RowSlots = FoldSlots<is_warp ? 1 : threads / war
 
 // Folds each of the values over the threads that share the row. `turn` counts the folds with these slots.
 template <unsigned count, class Combine>
-__device__ void fold_row(float (&values)[count], RowSlots<count>& slots, unsigned turn, const Combine& combine) {
+__device__ void fold_row(float (&values)[count], RowSlots<count>& slots, unsigned turn,
+                         const Combine& combine) {
     if constexpr (is_warp)
         fold_warp(values, combine);
     else

@@ -8,8 +8,8 @@
 //   (s, t) = finish(s, t, columns)        once a row, in every thread
 //   y = apply(x, s, t, weight, bias)      every element
 //
-// As they are, y = x / sqrt(sum(x²)) * weight + bias. A row is read once and written once (row.cuh). y may be
-// x or other.
+// As they are, y = x / sqrt(sum(x²)) * weight + bias. A row is read once and written once (row.cuh). y may
+// be x or other.
 #include <ptxgraft/site.cuh>
 
 #include "row.cuh"
@@ -20,9 +20,7 @@ struct Input {
     const Element *x, *other;  // of this row; other may be null
     unsigned row;
 };
-template <unsigned n> struct Loaded {
-    Vectors<n> x, other;
-};
+template <unsigned n> struct Loaded { Vectors<n> x, other; };
 
 template <unsigned n> __device__ Loaded<n> load(const Input& input, const Share& share, Part<n> part) {
     Loaded<n> loaded;
@@ -85,7 +83,7 @@ __device__ void write(const Output& output, const Share& share, Part<n> part, Va
     share.store(output.y, part, x);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, resident_blocks<32>)
+extern "C" __global__ void __launch_bounds__(THREADS, resident_blocks<16>)
     rowwise_kernel(const Element* x, const Element* other, const Element* weight, const Element* bias,
                    Element* y, unsigned rows, unsigned columns) {
     __shared__ RowSlots<2> slots;

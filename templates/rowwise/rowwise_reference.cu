@@ -43,10 +43,10 @@ extern "C" __global__ void rowwise_reference(const Element* x, const Element* ot
                   in(u32, columns));
     for (unsigned column = 0; column < columns; ++column) {
         float value = map(arrays, row, column, columns);
-        PTXGRAFT_SITE("apply", "mul.f32 _x, _x, _s; fma.rn.f32 _x, _x, _weight, _bias;", mod(f32, x, value),
-                      in(f32, s), in(f32, t), in(f32, weight, weight ? hardware::to_f32(weight[column]) : 1.0f),
-                      in(f32, bias, bias ? hardware::to_f32(bias[column]) : 0.0f), in(u32, row),
-                      in(u32, column));
+        PTXGRAFT_SITE(
+            "apply", "mul.f32 _x, _x, _s; fma.rn.f32 _x, _x, _weight, _bias;", mod(f32, x, value), in(f32, s),
+            in(f32, t), in(f32, weight, weight ? hardware::to_f32(weight[column]) : 1.0f),
+            in(f32, bias, bias ? hardware::to_f32(bias[column]) : 0.0f), in(u32, row), in(u32, column));
         y[1ull * row * columns + column] = value;
     }
 }

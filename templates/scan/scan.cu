@@ -1,5 +1,5 @@
-// The scan (prefix sum) of an array: y[i] = x[0] o x[1] o … o x[i], or without x[i], in one pass: one read and
-// one write of each element. The operator o is a site: associative; it need not commute.
+// The scan (prefix sum) of an array: y[i] = x[0] o x[1] o … o x[i], or without x[i], in one pass: one read
+// and one write of each element. The operator o is a site: associative; it need not commute.
 //
 // Tiles. A block takes a tile, the next one that nobody has (a ticket: so a tile's predecessors are under way
 // whatever order blocks start in). A warp has a run of neighbouring vectors of it, 512 bytes a load: lane by
@@ -101,8 +101,7 @@ __device__ inline float look_back(const State& state, unsigned index, float mine
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
-    scan(const Element* x, Element* y, unsigned long long* state, unsigned* ticket,
-         unsigned n) {
+    scan(const Element* x, Element* y, unsigned long long* state, unsigned* ticket, unsigned n) {
     __shared__ unsigned index_of_block;
     __shared__ float of_warps[warps], before_tile;
     const unsigned lane = threadIdx.x % warp_size, warp = threadIdx.x / warp_size;

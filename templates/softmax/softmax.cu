@@ -52,8 +52,7 @@ template <unsigned n>
 __device__ void add_all(const Share& share, Part<n> part, const Values<n>& x, float& sum) {
     for (unsigned i = 0; i < n; ++i) {
         float of_vector = 0;
-        for (unsigned e = 0; e < element_width; ++e)
-            of_vector += share.has(part, i, e) ? x[i][e] : 0.0f;
+        for (unsigned e = 0; e < element_width; ++e) of_vector += share.has(part, i, e) ? x[i][e] : 0.0f;
         sum += of_vector;
     }
 }
