@@ -249,7 +249,8 @@ void screen(benchmark::State& state, const Variant& variant, std::size_t buffers
 // 4 rows of 256.
 void BM_EmulatorScreenNorm(benchmark::State& state) {
     screen(state,
-           {"norm/rms.cu", "rms_norm", {.grid = {4, 1, 1}, .block = {128, 1, 1}}, {4, 256, 0x3727C5AC}}, 3);
+           {"norm/simple.cu", "rms_norm", {.grid = {4, 1, 1}, .block = {128, 1, 1}}, {4, 256, 0x3727C5AC}},
+           3);
 }
 // 64 x 64 x 16: a block.
 void BM_EmulatorScreenGemm(benchmark::State& state) {

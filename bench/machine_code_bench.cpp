@@ -20,7 +20,7 @@ namespace {
 struct Case {
     const char *file, *site;
 };
-constexpr std::array cases{Case{"elementwise/elementwise.cu", "function"}, Case{"gemm/simt.cu", "epilogue"}};
+constexpr std::array cases{Case{"elementwise/simple.cu", "function"}, Case{"gemm/simt.cu", "epilogue"}};
 
 // A stub of that many instructions, none like another.
 Stub stub_of(const Site& site, std::int64_t instructions, unsigned seed,

@@ -31,7 +31,7 @@ class Fastest {
 
 // A kernel of the templates: 0 the smallest, 1 a GEMM.
 std::string module(benchmark::State& state) {
-    const char* const files[] = {"/templates/elementwise/elementwise.cu", "/templates/gemm/simt.cu"};
+    const char* const files[] = {"/templates/elementwise/simple.cu", "/templates/gemm/simt.cu"};
     const char* const file = files[state.range(0)];
     state.SetLabel(file);
     const auto skeleton = Skeleton::from_file(std::string(PTXGRAFT_SOURCE_DIR) + file, {.target = "sm_90a"});

@@ -78,7 +78,7 @@ BENCHMARK(BM_GraftToFirstLaunch)->Unit(benchmark::kMillisecond);
 
 void BM_Elementwise(benchmark::State& state) {
     with_gpu(state, [&](const Device& device) {
-        const Skeleton skeleton = skeleton_of("elementwise/elementwise.cu", device);
+        const Skeleton skeleton = skeleton_of("elementwise/simple.cu", device);
         const Stub stub = value(stack::compile("x 0.0 max.f32 -> y", *skeleton.site("function")));
         const Kernel kernel = value(skeleton.graft({{"function", stub}}, device));
         const Buffer x = value(device.allocate(array_bytes)), y = value(device.allocate(array_bytes));
@@ -94,7 +94,7 @@ BENCHMARK(BM_Elementwise)->UseManualTime()->Unit(benchmark::kMillisecond);
 
 void BM_RmsNorm(benchmark::State& state) {
     with_gpu(state, [&](const Device& device) {
-        const Skeleton skeleton = skeleton_of("norm/rms.cu", device);
+        const Skeleton skeleton = skeleton_of("norm/simple.cu", device);
         const Kernel kernel = value(skeleton.graft({}, device));
         const auto columns = static_cast<std::uint32_t>(state.range(0));
         const auto rows = static_cast<std::uint32_t>(array_bytes / sizeof(float) / columns);

@@ -56,6 +56,7 @@ struct TemplateTunable {
 struct TemplateSite {
     std::string name, signature, meaning;
     std::string usual;                                          ///< what its default stub does
+    std::string law;                                            ///< what its stubs obey; empty: nothing
     std::vector<std::pair<std::string, std::string>> operands;  ///< name, meaning
     std::string where;                                          ///< "hot" in the main loop, else "cold"
     std::string copies;  ///< an expression of tunables; empty where the manifest does not say it

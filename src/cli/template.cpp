@@ -66,6 +66,7 @@ Json json_of(const TemplateSite& site) {
             {"operands", std::move(operands)},
             {"default", site.usual},
             {"meaning", site.meaning},
+            {"law", site.law},
             {"where", site.where},
             {"copies", site.copies},
             {"spare_registers", site.spare_registers}};
@@ -119,6 +120,7 @@ void print_sites(const Template& from) {
     for (const TemplateSite& one : from.sites()) {
         fmt::print("\nsite {} ({})\n  {}\n  {}\n  default: {}\n", one.name, one.where, one.signature,
                    one.meaning, one.usual);
+        if (!one.law.empty()) fmt::print("  law: {}\n", one.law);
         for (const auto& [operand, meaning] : one.operands) fmt::print("    {:<14}{}\n", operand, meaning);
         for (const auto& [target, registers] : one.spare_registers)
             fmt::print("  {} registers to spare on {}\n", registers, target);

@@ -343,14 +343,15 @@ class ManifestReader {
         const JsonValue* const list = TRY(needed(member, "sites"));
         TRY(check_kind(*list, JsonKind::object, "sites"));
         for (const JsonValue& item : list->items) {
-            TRY(check_keys(
-                item, item.key,
-                {"signature", "operands", "default", "meaning", "where", "copies", "spare_registers"}));
+            TRY(check_keys(item, item.key,
+                           {"signature", "operands", "default", "meaning", "law", "where", "copies",
+                            "spare_registers"}));
             TemplateSite site;
             site.name = item.key;
             site.signature = TRY(needed_text(item, "signature"));
             site.usual = TRY(needed_text(item, "default"));
             site.meaning = TRY(needed_text(item, "meaning"));
+            site.law = TRY(text_in(item, "law"));
             site.where = TRY(text_in(item, "where"));
             if (site.where.empty()) site.where = "cold";
             if (site.where != "hot" && site.where != "cold")

@@ -1,56 +1,75 @@
-// RMS norm of each row: y = x / sqrt(mean(x^2) + eps) * weight. Rows of any length (below 2^31), one after
-// the other in memory; weight has as many elements as a row, or is null (then the epilogue sees 1).
+// RMS norm of each row: x = prologue(x + residual), y = x / sqrt(mean(x²) + eps) * weight. Where they are
+// given, `residual` is added before and the sum is written to `sum` for the next layer's residual.
 //
-// A block takes a row, then the row gridDim.x further, and so on. Each thread sums its part of the row, a
-// warp adds its 32 sums by shuffles, the block the sums of its warps through shared memory. The block is a
-// multiple of 32 threads.
-#include <ptxgraft/site.cuh>
+// A row is read once, held in registers, and written once (rowwise/row.cuh). y may be x or residual, and so
+// may sum, if it is not y.
+#include "input.cuh"
 
-constexpr unsigned warp_size = 32;
-constexpr unsigned most_warps = 32;
-
-// Every lane gets the sum of all 32.
-__device__ float sum_of_warp(float value) {
-    for (unsigned distance = warp_size / 2; distance > 0; distance /= 2)
-        value += __shfl_xor_sync(0xFFFFFFFFu, value, distance);
-    return value;
+template <unsigned n>
+__device__ void add_squares(const Share& share, Part<n> part, const Values<n>& x, float& sum) {
+    for (unsigned i = 0; i < n; ++i) {
+        float squares = 0;  // a chain of additions for each vector, not one for all
+        for (unsigned e = 0; e < element_width; ++e)
+            if (share.has(part, i, e)) squares += x[i][e] * x[i][e];
+        sum += squares;
+    }
 }
 
-// Every thread gets the sum of the block.
-__device__ float sum_of_block(float value) {
-    __shared__ float sums[most_warps];
-    const unsigned lane = threadIdx.x % warp_size, warp = threadIdx.x / warp_size;
-    value = sum_of_warp(value);
-    __syncthreads();  // the sums of the row before have been read
-    if (lane == 0) sums[warp] = value;
-    __syncthreads();
-    return sum_of_warp(lane < blockDim.x / warp_size ? sums[lane] : 0.0f);
-}
+struct Output {
+    Element *y, *sum;  // of this row; sum may be null
+    unsigned row;
+    float scale;
+};
 
-// An element as the norm sees it. The row is read twice and the site stands twice: it gives the same both
-// times.
-__device__ float element(const float* x, unsigned row, unsigned column, unsigned columns) {
-    float value = x[1ull * row * columns + column];
-    PTXGRAFT_SITE("prologue", "", mod(f32, x, value), in(u32, row), in(u32, column));
-    return value;
-}
-
-extern "C" __global__ void rms_norm(const float* __restrict__ x, const float* __restrict__ weight,
-                                    float* __restrict__ y, unsigned rows, unsigned columns, float eps) {
-    for (unsigned long long row = blockIdx.x; row < rows; row += gridDim.x) {
-        float sum = 0;
-        for (unsigned column = threadIdx.x; column < columns; column += blockDim.x) {
-            const float value = element(x, static_cast<unsigned>(row), column, columns);
-            sum += value * value;
+template <unsigned n>
+__device__ void write(const Output& output, const Share& share, Part<n> part, Values<n>& x,
+                      const Vectors<n>& weights) {
+    if (output.sum) share.store(output.sum, part, x);
+    Values<n> weight;
+    unpack<n>(weights, weight);
+    for (unsigned i = 0; i < n; ++i)
+        for (unsigned e = 0; e < element_width; ++e) {
+            x[i][e] *= output.scale;
+            PTXGRAFT_SITE("epilogue", "mul.f32 _y, _y, _weight;", mod(f32, y, x[i][e]),
+                          in(f32, weight, weight[i][e]), in(u32, row, output.row),
+                          in(u32, column, part.at(i, e)));
         }
-        const float scale = rsqrtf(sum_of_block(sum) / static_cast<float>(columns) + eps);
+    share.store(output.y, part, x);
+}
 
-        for (unsigned column = threadIdx.x; column < columns; column += blockDim.x) {
-            float result = element(x, static_cast<unsigned>(row), column, columns) * scale;
-            PTXGRAFT_SITE("epilogue", "mul.f32 _y, _y, _weight;", mod(f32, y, result),
-                          in(f32, weight, weight ? weight[column] : 1.0f),
-                          in(u32, row, static_cast<unsigned>(row)), in(u32, column));
-            y[row * columns + column] = result;
-        }
+extern "C" __global__ void __launch_bounds__(THREADS, resident_blocks<32>)
+    rms_norm(const Element* x, const Element* residual, const Element* weight, Element* sum, Element* y,
+             unsigned rows, unsigned columns, float eps) {
+    __shared__ RowSlots<1> slots;
+    const unsigned row = group_of_thread();
+    if (row >= rows) return;
+    arrive_at_start();
+    const Share share(columns, are_aligned(columns, addresses_of(x, residual, weight, sum, y)));
+    const Input input{row_of(x, row, columns), row_of(residual, row, columns), row};
+    const auto loaded = load(input, share, share.held_part());
+    Vectors<held> weights;
+    share.load_or(ones<Element>(), weight, share.held_part(), weights);  // while the row is summed
+
+    Values<held> values;
+    prologue(input, share.held_part(), loaded, values);
+    float squares[1] = {0};
+    add_squares(share, share.held_part(), values, squares[0]);
+    for (auto part = share.rest(); share.has(part); part = share.next(part)) {
+        Values<1> more;
+        prologue(input, part, load(input, share, part), more);
+        add_squares(share, part, more, squares[0]);
+    }
+    wait_for_start();
+    fold_row(squares, slots, 0, Sum{});
+
+    const float mean = __fdividef(squares[0], static_cast<float>(columns));
+    const Output output{row_of(y, row, columns), row_of(sum, row, columns), row, rsqrtf(mean + eps)};
+    write(output, share, share.held_part(), values, weights);
+    for (auto part = share.rest(); share.has(part); part = share.next(part)) {
+        Values<1> more;
+        Vectors<1> weights_of_more;
+        prologue(input, part, load(input, share, part), more);
+        share.load_or(ones<Element>(), weight, part, weights_of_more);
+        write(output, share, part, more, weights_of_more);
     }
 }

@@ -1,26 +1,38 @@
-// norm/simple in double, a thread for each row: what it has to compute.
+// norm/rms in double, a thread for each row: what it has to compute.
 #include <ptxgraft/site.cuh>
 
-__device__ float prologue(const float* x, unsigned row, unsigned column, unsigned columns) {
-    float value = x[1ull * row * columns + column];
-    PTXGRAFT_SITE("prologue", "", mod(f32, x, value), in(u32, row), in(u32, column));
+#include "../hardware/vector.cuh"
+
+using Element = hardware::TYPE;
+
+__device__ float prologue(const Element* x, const Element* residual, unsigned row, unsigned column,
+                          unsigned long long at) {
+    float value = hardware::to_f32(x[at]);
+    PTXGRAFT_SITE("prologue", "add.f32 _x, _x, _residual;", mod(f32, x, value),
+                  in(f32, residual, residual ? hardware::to_f32(residual[at]) : 0.0f), in(u32, row),
+                  in(u32, column));
     return value;
 }
 
-extern "C" __global__ void rms_norm_reference(const float* x, const float* weight, double* y, unsigned rows,
+extern "C" __global__ void rms_norm_reference(const Element* x, const Element* residual,
+                                              const Element* weight, double* sum, double* y, unsigned rows,
                                               unsigned columns, float eps) {
     const unsigned row = blockIdx.x * blockDim.x + threadIdx.x;
     if (row >= rows) return;
+    const unsigned long long begin = 1ull * row * columns;
     double squares = 0;
     for (unsigned column = 0; column < columns; ++column) {
-        const double value = prologue(x, row, column, columns);
+        const double value = prologue(x, residual, row, column, begin + column);
         squares += value * value;
     }
     const double scale = 1 / sqrt(squares / columns + eps);
     for (unsigned column = 0; column < columns; ++column) {
-        float result = static_cast<float>(prologue(x, row, column, columns) * scale);
+        const float value = prologue(x, residual, row, column, begin + column);
+        if (sum) sum[begin + column] = value;
+        float result = static_cast<float>(value * scale);
         PTXGRAFT_SITE("epilogue", "mul.f32 _y, _y, _weight;", mod(f32, y, result),
-                      in(f32, weight, weight ? weight[column] : 1.0f), in(u32, row), in(u32, column));
-        y[1ull * row * columns + column] = result;
+                      in(f32, weight, weight ? hardware::to_f32(weight[column]) : 1.0f), in(u32, row),
+                      in(u32, column));
+        y[begin + column] = result;
     }
 }

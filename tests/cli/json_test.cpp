@@ -63,7 +63,7 @@ const std::map<Words, std::vector<Words>> commands{
     {{"graft"}, {{"affine.ptx", "-o", "out.ptx"}, {"affine.ptx", "-o", "out.cubin"}}},
     {{"templates"}, {{}}},
     {{"template"}, {{"gemm/simt"}}},
-    {{"try"}, {{"elementwise", "--dims", "n=5", "--device", "emulator"}}},
+    {{"try"}, {{"elementwise/simple", "--dims", "n=5", "--device", "emulator"}}},
     {{"roundtrip"}, {{"affine.ptx"}}},
     {{"dump"}, {{"affine.ptx"}, {"affine.ptx", "--decoded"}}},
     {{"verify"}, {{"affine.ptx"}}},

@@ -9,7 +9,7 @@
 namespace ptxgraft {
 namespace {
 
-using test::mild_stub;
+using test::mild_stubs;
 using test::odd_dimensions;
 using test::pairs_of;
 using test::text_of;
@@ -32,9 +32,7 @@ class LibraryGpu : public Gpu {
             TrialOptions options{.choices = choices, .seed = ++number, .repeats = 10};
             options.dimensions = odd_dimensions(from, choices, bases[number % bases.size()]);
             for (const bool filled : {false, true}) {
-                if (filled)
-                    for (const Site& site : skeleton->sites().sites)
-                        options.grafts.emplace_back(site.name, mild_stub(site));
+                if (filled) options.grafts = mild_stubs(from, *skeleton);
                 try_one(from, options, text_of(choices) + (filled ? "with stubs" : ""));
             }
         }

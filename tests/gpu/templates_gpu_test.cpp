@@ -69,7 +69,7 @@ struct Elementwise {
 };
 
 TEST_F(Gpu, ElementwiseWithStubs) {
-    const Skeleton skeleton = skeleton_of("elementwise/elementwise.cu", device());
+    const Skeleton skeleton = skeleton_of("elementwise/simple.cu", device());
     const Elementwise rows[] = {
         {"x -> y", [](double x) { return x; }},
         {"x 0.0 max.f32 -> y", [](double x) { return std::fmax(x, 0.0); }},
@@ -153,7 +153,7 @@ TEST_F(Gpu, GemmWithStubs) {
 }
 
 TEST_F(Gpu, RmsNormWithStubs) {
-    const Skeleton skeleton = skeleton_of("norm/rms.cu", device());
+    const Skeleton skeleton = skeleton_of("norm/simple.cu", device());
     constexpr unsigned rows = 33, columns = 1000;
     constexpr float eps = 1e-5f;
     const std::vector<float> x = random_numbers(rows * columns), weight = random_numbers(columns);

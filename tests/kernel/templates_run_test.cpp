@@ -86,7 +86,7 @@ void expect_near(const Floats& values, const std::vector<double>& expected, doub
 
 TEST(Templates, ElementwiseComputesEveryElement) {
     Bench bench;
-    const Skeleton skeleton = skeleton_of("elementwise/elementwise.cu");
+    const Skeleton skeleton = skeleton_of("elementwise/simple.cu");
     const Kernel plain = bench.graft(skeleton, {});
     const Kernel ramp = bench.graft(skeleton, {{"function", "x x index cvt.rn.f32.u32 fma.rn.f32 -> y"}});
     for (const unsigned n : {0u, 1u, 31u, 257u, 1000u}) {
@@ -183,7 +183,7 @@ TEST(Templates, GemmWithoutABiasSeesZero) {
 
 TEST(Templates, RmsNormOfRowsOfAnyLength) {
     Bench bench;
-    const Skeleton skeleton = skeleton_of("norm/rms.cu");
+    const Skeleton skeleton = skeleton_of("norm/simple.cu");
     const Kernel plain = bench.graft(skeleton, {});
     const Kernel grafted = bench.graft(skeleton, {{"prologue", "x row cvt.rn.f32.u32 add.f32 -> x"},
                                                   {"epilogue", "y weight y fma.rn.f32 0.0 max.f32 -> y"}});

@@ -11,7 +11,7 @@
 namespace ptxgraft {
 namespace {
 
-using test::mild_stub;
+using test::mild_stubs;
 using test::odd_dimensions;
 using test::pairs_of;
 using test::text_of;
@@ -96,8 +96,7 @@ TEST_P(Library, AssemblesWell) {
         SCOPED_TRACE(text_of(choices));
         const auto skeleton = from.skeleton(choices);
         ASSERT_TRUE(skeleton) << describe(skeleton.error());
-        std::vector<Graft> grafts;
-        for (const Site& site : skeleton->sites().sites) grafts.emplace_back(site.name, mild_stub(site));
+        const std::vector<Graft> grafts = mild_stubs(from, *skeleton);
         for (const bool filled : {false, true}) {
             const auto code = skeleton->assemble(filled ? grafts : std::vector<Graft>{},
                                                  {.entry = from.entry(), .assemble = options});
@@ -118,9 +117,7 @@ TEST_P(Library, ComputesWhatItsReferenceDoes) {
         TrialOptions options{.choices = choices, .seed = ++number, .assemble = false};
         options.dimensions = odd_dimensions(from, choices, bases[number % bases.size()]);
         for (const bool filled : {false, true}) {
-            if (filled)
-                for (const Site& site : skeleton->sites().sites)
-                    options.grafts.emplace_back(site.name, mild_stub(site));
+            if (filled) options.grafts = mild_stubs(from, *skeleton);
             std::string text = text_of(choices);
             for (const auto& [name, value] : options.dimensions)
                 text += name + "=" + std::to_string(value) + " ";

@@ -102,4 +102,15 @@ inline Stub mild_stub(const Site& site) {
     return std::move(stub.value());
 }
 
+/// Such a stub for every site whose stubs obey no law.
+inline std::vector<Graft> mild_stubs(const Template& from, const Skeleton& skeleton) {
+    std::vector<Graft> grafts;
+    for (const Site& site : skeleton.sites().sites) {
+        const auto said = std::find_if(from.sites().begin(), from.sites().end(),
+                                       [&](const TemplateSite& s) { return s.name == site.name; });
+        if (said == from.sites().end() || said->law.empty()) grafts.emplace_back(site.name, mild_stub(site));
+    }
+    return grafts;
+}
+
 }  // namespace ptxgraft::test

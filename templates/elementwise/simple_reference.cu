@@ -1,4 +1,4 @@
-// What elementwise computes.
+// elementwise/simple: all of it is the site's.
 #include <ptxgraft/site.cuh>
 
 extern "C" __global__ void elementwise_reference(const float* x, double* y, unsigned n) {
