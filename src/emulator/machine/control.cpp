@@ -1,5 +1,6 @@
 // Branches, calls, exits and the barriers of a CTA.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <bit>
 
@@ -36,7 +37,25 @@ bool check_registers(Warp& warp, const Call& call, std::uint32_t mask) {
     return true;
 }
 
+// PTX ISA 11.3.2: a call by address meets one of the functions that its list names.
+bool check_targets(Warp& warp, const Call& call, const Function& function, std::uint32_t mask) {
+    if (call.targets == Call::no_targets) return true;
+    const std::vector<Function>& functions = warp.program().functions;
+    std::vector<std::string_view> names;
+    for (const std::uint32_t listed : warp.program().call_targets[call.targets]) {
+        if (&functions[listed] == &function) return true;
+        names.push_back(functions[listed].name);
+    }
+    return warp.checks().report(
+        {EmulatorCheck::calls, Errc::call_mismatch, warp.pc(), function.has_code ? function.begin : no_pc},
+        mask, [&] {
+            return fmt::format("a call of {}, which its .calltargets does not name: {}", function.name,
+                               fmt::join(names, ", "));
+        });
+}
+
 bool check_call(Warp& warp, const Call& call, const Function& function, std::uint32_t mask) {
+    if (!check_targets(warp, call, function, mask)) return false;
     const bool has_prototype = call.prototype != Call::no_prototype;
     const std::vector<Signature>& prototypes = warp.program().prototypes;
     if (has_prototype ? fits(prototypes[call.prototype], function.signature) : fits(call, function.signature))

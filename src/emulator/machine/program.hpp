@@ -176,9 +176,10 @@ struct Call {
     std::uint32_t function = 0;              ///< index; unused when indirect
     Ref target = no_ref;                     ///< the register with the function's address when indirect
     std::uint32_t prototype = no_prototype;  ///< of Program::prototypes
+    std::uint32_t targets = no_targets;      ///< of Program::call_targets
     std::vector<Slot> returns, arguments;
 
-    static constexpr std::uint32_t no_prototype = ~std::uint32_t{0};
+    static constexpr std::uint32_t no_prototype = ~std::uint32_t{0}, no_targets = no_prototype;
 };
 
 /// What a function, or a `.callprototype`, takes and gives (PTX ISA 11.2.2, 11.3.3). A register and a
@@ -330,6 +331,7 @@ struct Program {
     std::vector<MatrixInstruction> matrices;
     std::vector<Call> calls;
     std::vector<Signature> prototypes;
+    std::vector<std::vector<std::uint32_t>> call_targets;  ///< of each `.calltargets`, its functions
     std::vector<BulkCopy> bulk_copies;
     std::vector<TensorMapReplace> tensormap_replaces;
     std::vector<AsyncStore> async_stores;
