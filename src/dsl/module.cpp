@@ -24,6 +24,14 @@ std::string declared(std::string_view name, const VariableOptions& of) {
     return out;
 }
 
+// Integers of 8 and 16 bits go to functions as bits of their width: ptxas passes no others. So does a register of
+// them.
+VariableOptions passed(VariableOptions of) {
+    const syntax::TypeRow& row = syntax::row(declared_type(of.type));
+    if (of.count == 0 && row.is_integer() && row.bits < 32) of.type = row.bits == 8 ? Type::b8 : Type::b16;
+    return of;
+}
+
 std::string variable_line(std::string_view space, std::string_view name, const VariableOptions& of) {
     return fmt::format("{}{} {}{}{};\n", of.is_visible ? ".visible " : "", space, declared(name, of),
                        of.values.empty() ? "" : " = ", of.values);
@@ -105,7 +113,8 @@ std::string register_of(std::string_view operand, std::optional<std::size_t> ele
 }
 
 void add_parameter(Head& head, std::string_view name, const VariableOptions& of, bool is_return) {
-    (is_return ? head.returns : head.parameters).push_back(".param " + declared(name, of));
+    (is_return ? head.returns : head.parameters)
+        .push_back(".param " + declared(name, head.is_entry ? of : passed(of)));
 }
 
 void add_variable(Head& head, Space space, std::string_view name, const VariableOptions& of) {
@@ -133,7 +142,7 @@ std::string prototype_line(std::string_view name, std::span<const VariableOption
                            std::span<const VariableOptions> parameters) {
     const auto listed = [](std::span<const VariableOptions> all) {
         std::vector<std::string> words;
-        for (const VariableOptions& of : all) words.push_back(".param " + declared("_", of));
+        for (const VariableOptions& of : all) words.push_back(".param " + declared("_", passed(of)));
         return fmt::format("({})", fmt::join(words, ", "));
     };
     return fmt::format("\t{}: .callprototype {}_ {};\n", name,

@@ -55,6 +55,7 @@ const Match* InstructionVerifier::look_at(const Instruction& i) {
     moved_address(i, *fitting);
     if (fitting->row->opcode == "createpolicy.fractional") policy_fraction(i);
     if (i.opcode == "call") call(i);
+    if (i.opcode == "mov") function_address(i);
     if (i.opcode == "ld" || i.opcode == "st") parameter_access(i);
     if (i.opcode == "tex" || i.opcode == "tld4" || i.opcode == "txq")
         setting_.has_samplers ? texture_mode(i) : unified_sampler(i, *fitting);

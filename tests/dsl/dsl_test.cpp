@@ -12,6 +12,7 @@ namespace ptxgraft {
 namespace {
 
 using namespace dsl;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -34,6 +35,11 @@ std::string body_of(const std::string& ptx) {
         at = end + 1;
     }
     return out;
+}
+
+// "cvt.s32.u16"
+template <dsl::Type To, dsl::Type From> consteval auto cvt_name() {
+    return typed<without_line(typed<"cvt", To>()), From>();
 }
 
 TEST(Dsl, OneCallIsOneInstruction) {
@@ -226,6 +232,61 @@ TEST(Dsl, FunctionsCallOneAnother) {
     auto buffer = device->allocate(sizeof(float));
     ASSERT_TRUE(kernel->launch({}, *buffer));
     EXPECT_EQ(buffer->download<float>()->at(0), 9.0f);
+}
+
+// -x by a function of one narrow type, called by its name and by its address, for one value of each.
+template <dsl::Type T>
+Reg<s32> negated(Module& module, FunctionBuilder<>& k, std::string_view name, const Reg<T>& x) {
+    auto& f = module.function(name);
+    const auto result = f.template result<T>("result");
+    const auto argument = f.template argument<T>("x");
+    const auto wide = f.template reg<s32>();
+    f.template emit<cvt_name<s32, T>()>(wide, argument);
+    f.template emit<"neg.s32">(wide, wide);
+    const auto narrow = f.template reg<T>();
+    f.template emit<cvt_name<T, s32>()>(narrow, wide);
+    f.template emit<typed<"st.param", T>()>(at(result), narrow);
+    f.template emit<"ret">();
+    const auto y = k.template reg<T>(), z = k.template reg<T>();
+    const auto address = k.template reg<u64>();
+    k.template emit<"call">(list(y), f.name(), list(x));
+    k.template emit<"mov.u64">(address, f.name());
+    k.template emit<"call">(list(z), address, list(y), k.prototype({{.type = T}}, {{.type = T}}));
+    const auto once = k.template reg<s32>(), twice = k.template reg<s32>();
+    k.template emit<cvt_name<s32, T>()>(once, y);
+    k.template emit<cvt_name<s32, T>()>(twice, z);
+    k.template emit<"mad.lo.s32">(once, twice, 1000, once);
+    return once;
+}
+
+TEST(Dsl, FunctionsTakeAndGiveNarrowIntegers) {
+    Module module({.target = "sm_80"});
+    auto& k = module.entry("k");
+    const auto out = k.argument<u64>("out");
+    const auto a = k.argument<u16>("a");
+    const auto b = k.argument<s16>("b");
+    const auto c = k.argument<u8>("c");
+    const auto d = k.argument<s8>("d");
+    k.emit<"st.global.s32">(at(out), negated(module, k, "of_u16", a));
+    k.emit<"st.global.s32">(at(out, 4), negated(module, k, "of_s16", b));
+    k.emit<"st.global.s32">(at(out, 8), negated(module, k, "of_u8", c));
+    k.emit<"st.global.s32">(at(out, 12), negated(module, k, "of_s8", d));
+    k.emit<"ret">();
+    const std::string ptx = ptx_of(module);
+    EXPECT_THAT(ptx,
+                HasSubstr(".visible .entry k(.param .u64 out, .param .u16 a, .param .s16 b, .param .u8 c, "));
+    EXPECT_THAT(ptx, HasSubstr(".func (.param .b16 result) of_s16(.param .b16 x);"));
+    EXPECT_THAT(ptx, HasSubstr(".func (.param .b8 result) of_u8(.param .b8 x);"));
+    EXPECT_THAT(ptx, HasSubstr(".callprototype (.param .b8 _) _ (.param .b8 _);"));
+    const auto device = Device::open("emulator");
+    const auto kernel = Skeleton::from_ptx(ptx)->graft({}, *device);
+    ASSERT_TRUE(kernel) << describe(kernel.error());
+    auto buffer = device->allocate(4 * sizeof(std::int32_t));
+    const auto done =
+        kernel->launch({}, *buffer, std::uint16_t{3}, std::int16_t{-300}, std::uint8_t{5}, std::int8_t{-7});
+    ASSERT_TRUE(done) << describe(done.error());
+    EXPECT_THAT(buffer->download<std::int32_t>().value(),
+                ElementsAre(3 * 1000 + 65533, -300 * 1000 + 300, 5 * 1000 + 251, -7 * 1000 + 7));
 }
 
 TEST(Dsl, AKernelIsASkeleton) {

@@ -124,8 +124,10 @@ template <Target On = any_target> class FunctionBuilder : public Builder<On> {
     /// Its name, for calls: `b.emit<"call.uni">(list(result), f.name(), list(a, b))`.
     [[nodiscard]] FunctionName name() const { return {head_.name}; }
 
-    /// A parameter, in .param space: `.param .u64 data`.
+    /// A parameter, in .param space: `.param .u64 data`. That of a device function is `.b16` of a u16 or s16,
+    /// and `.b8` of a u8 or s8: ptxas passes no others. A predicate goes as a u32.
     template <Type T> Variable<Space::param> parameter(std::string_view name) {
+        static_assert(T != pred, "a predicate is no parameter: hand over a u32, and compare it");
         emitting::add_parameter(head_, name, {.type = declared_type(T)}, false);
         return {this->own_name(name)};
     }
@@ -137,11 +139,12 @@ template <Target On = any_target> class FunctionBuilder : public Builder<On> {
     Variable<Space::param> tensor_map(std::string_view name) { return parameter(name, 128, 64); }
     /// What a device function gives back.
     template <Type T> Variable<Space::param> result(std::string_view name) {
+        static_assert(T != pred, "a predicate is no result: give back a u32, which selp makes of it");
         if (head_.is_entry) (void)this->keep(fail(Errc::directive_invalid, "an entry gives nothing back"));
         emitting::add_parameter(head_, name, {.type = declared_type(T)}, true);
         return {this->own_name(name)};
     }
-    /// A parameter and its value: emits `ld.param.u64 %rd1, [data];`.
+    /// A parameter and its value, as parameter() declares it: emits `ld.param.u64 %rd1, [data];`.
     template <Type T> Reg<T> argument(std::string_view name) {
         const auto of = parameter<T>(name);
         const auto value = this->template reg<T>();
