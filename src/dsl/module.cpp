@@ -112,13 +112,27 @@ std::string register_of(std::string_view operand, std::optional<std::size_t> ele
     return fmt::format("_{}{}", operand, element ? std::to_string(*element) : "");
 }
 
-void add_parameter(Head& head, std::string_view name, const VariableOptions& of, bool is_return) {
-    (is_return ? head.returns : head.parameters)
-        .push_back(".param " + declared(name, head.is_entry ? of : passed(of)));
+namespace {
+
+Expected<void> declare(Head& head, std::string_view name, std::string_view declaration) {
+    const auto [before, is_new] = head.declared.emplace(name, declaration);
+    if (is_new) return {};
+    return fail(Errc::name_redeclared, fmt::format("{} of {} is declared twice: {}, and {}", name, head.name,
+                                                   before->second, declaration));
 }
 
-void add_variable(Head& head, Space space, std::string_view name, const VariableOptions& of) {
-    head.variables.append("\t").append(variable_line(syntax::row(space).word, name, of));
+}  // namespace
+
+Expected<void> add_parameter(Head& head, std::string_view name, const VariableOptions& of, bool is_return) {
+    auto& list = is_return ? head.returns : head.parameters;
+    list.push_back(".param " + declared(name, head.is_entry ? of : passed(of)));
+    return declare(head, name, list.back());
+}
+
+Expected<void> add_variable(Head& head, Space space, std::string_view name, const VariableOptions& of) {
+    const std::string_view word = syntax::row(space).word;
+    head.variables.append("\t").append(variable_line(word, name, of));
+    return declare(head, name, fmt::format("{} {}", word, declared(name, of)));
 }
 
 Expected<void> add_directives(Head& head, const EntryDirectives& all) {

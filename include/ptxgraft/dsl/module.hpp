@@ -16,6 +16,8 @@
 #include <concepts>
 #include <cstdint>
 #include <deque>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -100,10 +102,15 @@ struct Head {
     std::vector<std::string> returns = {}, parameters = {};  // ".param .u64 data"
     std::string directives = {};                             // behind them
     std::string variables = {};                              // lines within its body
+    // Parameters and variables by name, as they are declared.
+    std::map<std::string, std::string, std::less<>> declared = {};
 };
 
-PTXGRAFT_API void add_parameter(Head& head, std::string_view name, const VariableOptions& of, bool is_return);
-PTXGRAFT_API void add_variable(Head& head, Space space, std::string_view name, const VariableOptions& of);
+// Errc::name_redeclared of a name that the function has.
+PTXGRAFT_API Expected<void> add_parameter(Head& head, std::string_view name, const VariableOptions& of,
+                                          bool is_return);
+PTXGRAFT_API Expected<void> add_variable(Head& head, Space space, std::string_view name,
+                                         const VariableOptions& of);
 PTXGRAFT_API Expected<void> add_directives(Head& head, const EntryDirectives& all);
 PTXGRAFT_API std::string targets_line(std::string_view name, std::string_view directive,
                                       std::span<const std::string_view> targets);
@@ -128,12 +135,12 @@ template <Target On = any_target> class FunctionBuilder : public Builder<On> {
     /// and `.b8` of a u8 or s8: ptxas passes no others. A predicate goes as a u32.
     template <Type T> Variable<Space::param> parameter(std::string_view name) {
         static_assert(T != pred, "a predicate is no parameter: hand over a u32, and compare it");
-        emitting::add_parameter(head_, name, {.type = declared_type(T)}, false);
+        keep_error(emitting::add_parameter(head_, name, {.type = declared_type(T)}, false));
         return {this->own_name(name)};
     }
     /// One of bytes: a struct, or with 128 bytes at 64 a tensor map.
     Variable<Space::param> parameter(std::string_view name, std::uint64_t bytes, std::uint32_t align) {
-        emitting::add_parameter(head_, name, {.type = b8, .count = bytes, .align = align}, false);
+        keep_error(emitting::add_parameter(head_, name, {.type = b8, .count = bytes, .align = align}, false));
         return {this->own_name(name)};
     }
     Variable<Space::param> tensor_map(std::string_view name) { return parameter(name, 128, 64); }
@@ -141,7 +148,7 @@ template <Target On = any_target> class FunctionBuilder : public Builder<On> {
     template <Type T> Variable<Space::param> result(std::string_view name) {
         static_assert(T != pred, "a predicate is no result: give back a u32, which selp makes of it");
         if (head_.is_entry) (void)this->keep(fail(Errc::directive_invalid, "an entry gives nothing back"));
-        emitting::add_parameter(head_, name, {.type = declared_type(T)}, true);
+        keep_error(emitting::add_parameter(head_, name, {.type = declared_type(T)}, true));
         return {this->own_name(name)};
     }
     /// A parameter and its value, as parameter() declares it: emits `ld.param.u64 %rd1, [data];`.
@@ -153,11 +160,11 @@ template <Target On = any_target> class FunctionBuilder : public Builder<On> {
     }
     /// Variables of the function, before its first statement.
     Variable<Space::shared> shared(std::string_view name, const VariableOptions& of) {
-        emitting::add_variable(head_, Space::shared, name, of);
+        keep_error(emitting::add_variable(head_, Space::shared, name, of));
         return {this->own_name(name)};
     }
     Variable<Space::local> local(std::string_view name, const VariableOptions& of) {
-        emitting::add_variable(head_, Space::local, name, of);
+        keep_error(emitting::add_variable(head_, Space::local, name, of));
         return {this->own_name(name)};
     }
     /// Where a `brx.idx` may go, by its index from 0: emits `T_1: .branchtargets L1, L2;` (PTX ISA 11.3.1,
@@ -197,10 +204,7 @@ template <Target On = any_target> class FunctionBuilder : public Builder<On> {
         return barriers_ < 15 ? ++barriers_ : barriers_;
     }
     /// In place of those that were said before.
-    void directives(const EntryDirectives& all) {
-        if (auto done = emitting::add_directives(head_, all); !done)
-            (void)this->keep(tl::unexpected<Error>(done.error()));
-    }
+    void directives(const EntryDirectives& all) { keep_error(emitting::add_directives(head_, all)); }
 
     /// Declares a site (site.hpp), whose default stub is what the body emits: copies of the operands into the
     /// registers that stubs name `_acc`, the body, and copies back. The body must name them: it gets nothing.
@@ -253,6 +257,9 @@ template <Target On = any_target> class FunctionBuilder : public Builder<On> {
 
   private:
     friend class Module;
+    void keep_error(const Expected<void>& done) {
+        if (!done) (void)this->keep(tl::unexpected<Error>(done.error()));
+    }
     template <class Operand> std::vector<std::string_view> registers_of() {
         if constexpr (Operand::count == 0) return {this->own(emitting::register_of(Operand::operand()))};
         std::vector<std::string_view> all;
