@@ -289,6 +289,71 @@ TEST(Dsl, FunctionsTakeAndGiveNarrowIntegers) {
                 ElementsAre(3 * 1000 + 65533, -300 * 1000 + 300, 5 * 1000 + 251, -7 * 1000 + 7));
 }
 
+// Instructions under one guard, structs by their fields, values as operands of sites.
+TEST(Dsl, GuardsOfManyStructsAndValuesOfSites) {
+    struct Settings {
+        float scale;
+        std::int16_t shift;
+        std::uint64_t out;
+        std::uint8_t times;
+    };
+    Module module({.target = "sm_80"});
+    auto& k = module.entry("k");
+    const auto settings = k.structure<Settings>("settings");
+    const auto out = k.load(settings, &Settings::out);
+    const auto scale = k.load(settings, &Settings::scale);
+    const auto shift = k.load(settings, &Settings::shift);
+    const auto times = k.load(settings, &Settings::times);
+    const auto wide = k.reg<s32>(), number = k.reg<s32>();
+    const auto thread = read<"%tid.x">(k);
+    k.emit<"cvt.s32.s16">(wide, shift);
+    k.emit<"cvt.s32.u8">(number, times);
+    const auto sum = value(k, wide) + number;
+    k.guarded(!(thread == 1), [&] {
+        k.emit<"cvt.rn.f32.s32">(scale, sum);
+        k.emit<"add.f32">(scale, scale, 0.5f);
+    });
+    const auto result = value(k, scale);
+    k.site("f", {mod("result", result), in("thread", thread)}, {}, [] {});
+    const auto same = k.site("g", operands(mod<"result">(result), in<"thread">(thread)), {}, [] {});
+    static_assert(std::is_same_v<decltype(same), const SignatureOf<Mod<"result", f32>, In<"thread", u32>>>);
+    const auto place = k.reg<u64>();
+    k.emit<"mad.wide.u32">(place, thread, 4, out);
+    k.emit<"st.global.f32">(at(place), result);
+    k.emit<"ret">();
+    const std::string ptx = ptx_of(module);
+    EXPECT_THAT(ptx, HasSubstr("(.param .align 8 .b8 settings[24])"));
+    EXPECT_THAT(ptx, HasSubstr("ld.param.s16 %ss1, [settings+4];"));
+    EXPECT_THAT(ptx, HasSubstr("\t@!%p1 cvt.rn.f32.s32 %f1, %s3;\n\t@!%p1 add.f32 %f1, %f1, 0f3F000000;\n"));
+    const auto device = Device::open("emulator");
+    const auto kernel = Skeleton::from_ptx(ptx)->graft({}, *device);
+    ASSERT_TRUE(kernel) << describe(kernel.error());
+    auto buffer = device->allocate(2 * sizeof(float));
+    const auto done = kernel->launch(
+        {.block = {2}}, Settings{.scale = 7.25f, .shift = -3, .out = buffer->address(), .times = 200});
+    ASSERT_TRUE(done) << describe(done.error());
+    EXPECT_THAT(buffer->download<float>().value(), ElementsAre(197.5f, 7.25f));
+}
+
+TEST(Dsl, AnInstructionHasOneGuard) {
+    Module module({.target = "sm_80"});
+    auto& k = module.entry("k");
+    const auto p = k.reg<pred>("p"), q = k.reg<pred>("q");
+    const auto x = k.reg<u32>();
+    k.guarded(p, [&] {
+        k.emit<"mov.u32">(x, 1);
+        k.if_(q).emit<"mov.u32">(x, 2);
+        k.emit<"mov.u32">(x, 3);
+    });
+    EXPECT_THAT(k.instruction_count(), 3u);
+    ASSERT_FALSE(module.ptx());
+    EXPECT_EQ(module.ptx().error().code, Errc::guard_invalid);
+    EXPECT_EQ(message(module.ptx().error()),
+              "an instruction has one guard: %q within the instructions under %p");
+    EXPECT_THAT(module.text(),
+                HasSubstr("\t@%p mov.u32 %u1, 1;\n\t@%q mov.u32 %u1, 2;\n\t@%p mov.u32 %u1, 3;\n"));
+}
+
 TEST(Dsl, AKernelIsASkeleton) {
     Module module({.target = "sm_80"});
     auto& k = module.entry("fused");

@@ -13,6 +13,8 @@
 /// const auto ptx = module.ptx();
 /// @endcode
 
+#include <array>
+#include <bit>
 #include <concepts>
 #include <cstdint>
 #include <deque>
@@ -24,6 +26,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <type_traits>
 #include <vector>
 
 #include "ptxgraft/dsl/builder.hpp"
@@ -93,7 +96,33 @@ template <Type T, std::size_t N>
     return emitting::fragment(Direction::out, name, regs);
 }
 
+/// The same of a value (value.hpp): its register.
+template <Type T, Target On> [[nodiscard]] SiteArgument in(std::string_view name, const Value<T, On>& value) {
+    return in(name, value.reg);
+}
+template <Type T, Target On>
+[[nodiscard]] SiteArgument mod(std::string_view name, const Value<T, On>& value) {
+    return mod(name, value.reg);
+}
+template <Type T, Target On>
+[[nodiscard]] SiteArgument out(std::string_view name, const Value<T, On>& value) {
+    return out(name, value.reg);
+}
+
 namespace emitting {
+
+// The type of a field of a struct.
+template <class Field> consteval Type type_of_field() {
+    static_assert(
+        std::is_arithmetic_v<Field> || std::is_pointer_v<Field> || std::is_enum_v<Field>,
+        "a field is a number or a pointer; others are read by their bytes: parameter(name, bytes, align)");
+    constexpr std::array unsigned_types = {u8, u16, u32, u64}, signed_types = {s8, s16, s32, s64};
+    constexpr auto size = static_cast<std::size_t>(std::countr_zero(sizeof(Field)));
+    if constexpr (std::is_floating_point_v<Field>)
+        return sizeof(Field) == 4 ? f32 : f64;
+    else
+        return std::is_signed_v<Field> ? signed_types[size] : unsigned_types[size];
+}
 
 // A function's head, beside its body.
 struct Head {
@@ -125,6 +154,18 @@ PTXGRAFT_API std::string site_after(std::span<const SiteArgument> arguments);
 
 }  // namespace emitting
 
+/// A parameter that is a struct of C++, by value: FunctionBuilder::structure.
+template <class S>
+requires(std::is_standard_layout_v<S>&& std::is_trivially_copyable_v<S>) struct Structure
+    : Variable<Space::param> {
+    /// The bytes before a field.
+    template <class Field> [[nodiscard]] static std::int64_t offset_of(Field S::*field) {
+        static const S any{};
+        return reinterpret_cast<const char*>(&(any.*field)) - reinterpret_cast<const char*>(&any);
+    }
+};
+template <class S> struct shaping::Of<Structure<S>> : shaping::Of<Variable<Space::param>> {};
+
 /// An entry or a device function: its body is what it emits. Belongs to its module.
 template <Target On = any_target> class FunctionBuilder : public Builder<On> {
   public:
@@ -144,6 +185,17 @@ template <Target On = any_target> class FunctionBuilder : public Builder<On> {
         return {this->own_name(name)};
     }
     Variable<Space::param> tensor_map(std::string_view name) { return parameter(name, 128, 64); }
+    /// One of a struct that a launch hands over as it is: `.param .align 8 .b8 q[24]`.
+    template <class S> Structure<S> structure(std::string_view name) {
+        return {parameter(name, sizeof(S), alignof(S))};
+    }
+    /// A field of it, by its type: emits `ld.param.u32 %u1, [q+16];` of `k.load(q, &Tensor::head)`.
+    template <class S, class Field> auto load(const Structure<S>& of, Field S::*field) {
+        constexpr Type type = emitting::type_of_field<Field>();
+        const auto value = this->template reg<type>();
+        this->template emit<typed<"ld.param", type>()>(value, at(of, of.offset_of(field)));
+        return value;
+    }
     /// What a device function gives back.
     template <Type T> Variable<Space::param> result(std::string_view name) {
         static_assert(T != pred, "a predicate is no result: give back a u32, which selp makes of it");
