@@ -73,16 +73,16 @@ bool check_call(Warp& warp, const Call& call, const Function& function, std::uin
 }  // namespace
 
 Flow execute_branch(Warp& warp, const Operation& operation, std::uint32_t mask) {
-    return warp.schedule().branch(operation.extra, mask);
+    return warp.schedule().branch(operation.branch_target(), mask);
 }
 
 Flow execute_branch_index(Warp& warp, const Operation& operation, std::uint32_t mask) {
-    return warp.schedule().branch_by_index(warp.program().branch_tables[operation.extra],
+    return warp.schedule().branch_by_index(warp.program().branch_table_of(operation),
                                            warp.operands(operation)[0], mask);
 }
 
 Flow execute_call(Warp& warp, const Operation& operation, std::uint32_t mask) {
-    const Call& call = warp.program().calls[operation.extra];
+    const Call& call = warp.program().call_of(operation);
     std::uint32_t lanes = mask;
     const Function* function = target(warp, call, lanes);
     if (function == nullptr) return Flow::fail;
@@ -115,7 +115,7 @@ Flow execute_trap(Warp& warp, const Operation&, std::uint32_t mask) {
 }
 
 Flow execute_failure(Warp& warp, const Operation& operation, std::uint32_t) {
-    return warp.fail(warp.program().failures[operation.extra]);
+    return warp.fail(warp.program().failure_of(operation));
 }
 
 Flow execute_yield(Warp&, const Operation&, std::uint32_t) { return Flow::yield; }
@@ -156,7 +156,7 @@ bool check_arrival(Warp& warp, std::uint32_t id, const Cta::Arrival& arrival, st
 }  // namespace
 
 Flow execute_barrier(Warp& warp, const Operation& operation, std::uint32_t all) {
-    const Barrier& barrier = warp.program().barriers[operation.extra];
+    const Barrier& barrier = warp.program().barrier_of(operation);
     for (const Ref ref : {barrier.id, barrier.count, barrier.predicate})
         if (ref != no_ref && !warp.checks().definedness().require(ref, all)) return Flow::fail;
     const std::uint32_t mask = same_barrier(warp, barrier, all);
@@ -205,7 +205,7 @@ Flow execute_barrier(Warp& warp, const Operation& operation, std::uint32_t all) 
 }
 
 Flow execute_collective(Warp& warp, const Operation& operation, std::uint32_t mask) {
-    return run_collective(warp, operation, warp.program().collectives[operation.extra], mask);
+    return run_collective(warp, operation, warp.program().collective_of(operation), mask);
 }
 
 }  // namespace ptxgraft::emulator
