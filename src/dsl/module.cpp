@@ -24,8 +24,7 @@ std::string declared(std::string_view name, const VariableOptions& of) {
     return out;
 }
 
-// Integers of 8 and 16 bits go to functions as bits of their width: ptxas passes no others. So does a register of
-// them.
+// Integers of 8 and 16 bits go to functions as bits of their width: ptxas passes no others.
 VariableOptions passed(VariableOptions of) {
     const syntax::TypeRow& row = syntax::row(declared_type(of.type));
     if (of.count == 0 && row.is_integer() && row.bits < 32) of.type = row.bits == 8 ? Type::b8 : Type::b16;
