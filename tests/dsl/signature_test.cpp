@@ -195,7 +195,7 @@ TEST_F(DslSignature, AnOutputIsWrittenOnEachPathBeforeItIsRead) {
         *signature, [](auto& b, auto y, auto x, auto) { emit<"add.f32">(b, y, x, y); }, policy);
     ASSERT_FALSE(read_first);
     EXPECT_EQ(read_first.error().code, Errc::stub_output_read);
-    EXPECT_THAT(describe(read_first.error()), HasSubstr("add.f32 _y, _x, _y;\n\t            ^~"));
+    EXPECT_THAT(describe(read_first.error()), HasSubstr("add.f32 _y, _x, _y;\n\t                ^~"));
     const auto on_both = stub<Operands>(
         *signature,
         [](auto& b, auto y, auto x, auto odd) {
