@@ -118,7 +118,7 @@ TEST(DslTurns, GroupsTakeThemInOrder) {
     }
     turns.end();
     k.emit<"ret">();
-    EXPECT_THAT(module.text(), HasSubstr("\tbar.sync %u6, 128;\n"));
+    EXPECT_THAT(module.text(), HasSubstr("\tadd.u32 %u4, %u2, 1;\n\tbar.sync %u4, 128;\n"));
     EXPECT_THAT(run(module, {.block = {192}}, std::vector<std::uint32_t>(6)),
                 testing::ElementsAre(0, 1, 2, 0, 1, 2));
 }

@@ -2,8 +2,8 @@
 /// @file dsl/async_copy.hpp
 /// Copies from global to shared memory that go on while a thread computes: of 4, 8 or 16 bytes by every
 /// thread (cp.async, from sm_80 on, PTX 7.0; PTX ISA 9.7.9.25.3.1), of rows by all threads of a block, and in
-/// bulk or by a tensor map by one, at whose end an mbarrier is told (cp.async.bulk, from sm_90 on, PTX 8.0; PTX
-/// ISA 9.7.9.25.4.1, 9.7.9.25.5.2).
+/// bulk or by a tensor map by one, at whose end an mbarrier is told (cp.async.bulk, from sm_90 on, PTX 8.0;
+/// PTX ISA 9.7.9.25.4, 9.7.9.25.5).
 ///
 /// @code
 /// async_copy<16>(b, at(to), at(from));                              // 16 bytes
@@ -189,7 +189,7 @@ template <std::size_t Dims> consteval auto tensor_copy() {
 /// A box of a tensor map, from these coordinates on, innermost first; its bytes complete at the mbarrier. One
 /// thread does that.
 /// @code
-/// cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [to], [map, {c, d}], [%t];
+/// cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [to], [map, {c, d}], [b];
 /// @endcode
 template <Target On, Operand To, class... Coordinates>
 void tensor_copy(Builder<On>& b, const To& to, const Reg<u64>& map, const Vector<Coordinates...>& from,
