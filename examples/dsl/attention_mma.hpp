@@ -9,6 +9,7 @@
 /// of k and v); f32 scale. Sites: `score`: mod f32 score, in u32 row, in u32 column, in u32 head, on the
 /// scaled score, which may become -inf; `epilogue`: mod f32 value, in u32 row, in u32 column, in u32 head.
 
+#include <optional>
 #include <vector>
 
 #include "attention_rows.hpp"
@@ -57,7 +58,7 @@ template <Options O, MmaShape S> class MmaAttention {
     static constexpr std::uint32_t q_bytes = panels * block_rows * tile.row_bytes,
                                    keys_bytes = panels * S.keys * tile.row_bytes,
                                    stage_bytes = 2 * keys_bytes;
-    static constexpr std::uint32_t rows_at_once = threads / tile.pieces();  // that all threads copy together
+    static constexpr std::uint32_t rows_at_once = RowCopy<sm_80>::at_once(tile, threads);
     // Queries stay in registers where these are few.
     static constexpr bool keeps_queries = S.warp_rows * O.head_dim <= 32 * 64;
 
@@ -87,7 +88,8 @@ template <Options O, MmaShape S> class MmaAttention {
     }
 
     void find_places() {
-        const auto q = tensor("q"), keys = tensor("k"), values = tensor("v"), o = tensor("out");
+        const auto q = k.structure<Tensor>("q"), keys = k.structure<Tensor>("k"),
+                   values = k.structure<Tensor>("v"), o = k.structure<Tensor>("out");
         of = {k.argument<u32>("rows"), k.argument<u32>("columns"), read<"%ctaid.y">(k)};
         const auto group = k.argument<u32>("group");
         of.scale = k.argument<f32>("scale");
@@ -96,49 +98,28 @@ template <Options O, MmaShape S> class MmaAttention {
         const auto block_row = first_row_of_block<O>(k, block_rows);
         out = find_matrix(k, o, head);
         limit = keys_seen<O>(k, of, block_row, block_rows);
-        find_copies(thread);
-        queries = find_source(find_matrix(k, q, head), block_row, of.rows);
-        sources = {find_source(find_matrix(k, keys, shared_head), zero(), of.columns),
-                   find_source(find_matrix(k, values, shared_head), zero(), of.columns)};
+        copy.emplace(k, tile, threads, thread, address_of(k, shared));
+        write_stage = zero(), read_stage = zero(), copied_column = zero(), column = zero();
+        queries = rows_of(find_matrix(k, q, head), block_row, of.rows);
+        sources = {rows_of(find_matrix(k, keys, shared_head), zero(), of.columns),
+                   rows_of(find_matrix(k, values, shared_head), zero(), of.columns)};
         find_fragments(lane, warp);
         for (std::uint32_t i = 0; i < strips; ++i)
             rows.emplace_back(k, of, warp * S.warp_rows + block_row + 16 * i);
     }
-    Variable<Space::param> tensor(std::string_view name) { return k.parameter(name, sizeof(Tensor), 8); }
+    CopiedRows rows_of(const Matrix& matrix, const Value<u32, sm_80>& first, Reg<u32> count) {
+        return copy->rows(matrix.address, matrix.row_bytes, first, count);
+    }
     Value<u32, sm_80> zero() {
         const auto made = k.reg<u32>();
         k.emit<"mov.u32">(made, 0);
         return value(k, made);
     }
 
-    // ---- cp.async: a thread copies a piece of 16 bytes of each tile of some rows
-
-    struct Source {
-        Reg<u64> address, step;  // of this thread's piece of the next row; from one of its rows to the next
-        Reg<s32> rows_left;
-    };
-
-    void find_copies(Value<u32, sm_80> thread) {
-        copied_row = thread / tile.pieces(), piece = (thread % tile.pieces()) << 4;
-        const auto in_tile = value(k, copied_row) * tile.row_bytes + piece;
-        swizzle(k, tile.swizzle, in_tile);
-        target = in_tile + address_of(k, shared);
-        write_stage = zero(), read_stage = zero(), copied_column = zero(), column = zero();
-    }
-    Source find_source(const Matrix& matrix, Value<u32, sm_80> first, Reg<u32> count) {
-        const Source made = {k.reg<u64>(), value(k, matrix.row_bytes) * rows_at_once, k.reg<s32>()};
-        const auto row = first + copied_row;
-        const auto offset = k.reg<u64>();
-        k.emit<"sub.s32">(made.rows_left, count, row);
-        k.emit<"cvt.u64.u32">(made.address, row);
-        k.emit<"mad.lo.u64">(made.address, made.address, matrix.row_bytes, matrix.address);
-        k.emit<"cvt.u64.u32">(offset, piece);
-        k.emit<"add.u64">(made.address, made.address, offset);
-        return made;
-    }
+    // ---- cp.async
 
     void copy_queries() {
-        copy_rows<block_rows>(queries, target, 0);
+        copy->next<block_rows, panels>(queries, copy->target());
         k.emit<"cp.async.commit_group">();
     }
     void copy_first_tiles() {
@@ -147,25 +128,13 @@ template <Options O, MmaShape S> class MmaAttention {
     // The next keys and their values, a group each; behind the last ones groups that are empty.
     void copy_tile() {
         const Pred has_more = value(k, copied_column) < limit;
-        const auto to = value(k, target) + write_stage;
+        const auto to = copy->target() + write_stage;
         for (std::uint32_t i = 0; i < sources.size(); ++i) {
-            k.if_(has_more, [&] { copy_rows<S.keys>(sources[i], to, q_bytes + i * keys_bytes); });
+            k.if_(has_more, [&] { copy->next<S.keys, panels>(sources[i], to, q_bytes + i * keys_bytes); });
             k.emit<"cp.async.commit_group">();
         }
         k.emit<"add.u32">(copied_column, copied_column, S.keys);
         next_stage(write_stage);
-    }
-    // Rows beyond the last one are written as zeros.
-    template <std::uint32_t Count> void copy_rows(const Source& from, Reg<u32> to, std::uint32_t begin) {
-        const auto size = k.reg<u32>();
-        for (std::uint32_t i = 0; i < Count; i += rows_at_once) {
-            k.emit<"selp.b32">(size, 16, 0, value(k, from.rows_left) > i);
-            for (std::uint32_t panel = 0; panel < panels; ++panel)
-                k.emit<"cp.async.cg.shared.global">(at(to, begin + (panel * Count + i) * tile.row_bytes),
-                                                    at(from.address, panel * tile.row_bytes), 16, size);
-            k.emit<"add.u64">(from.address, from.address, from.step);
-        }
-        k.emit<"sub.s32">(from.rows_left, from.rows_left, Count);
     }
     void next_stage(Reg<u32> stage) {
         k.emit<"add.u32">(stage, stage, stage_bytes);
@@ -231,7 +200,7 @@ template <Options O, MmaShape S> class MmaAttention {
     }
     // Adds the products with 16 columns, to the columns from 16 `at_col` on.
     template <std::size_t N>
-    void multiply(const std::array<Fragment<N>, strips>& d, std::uint32_t at_col, const Blocks& a,
+    void multiply(const std::array<Regs<f32, N>, strips>& d, std::uint32_t at_col, const Blocks& a,
                   const Regs<b32, 4>& b) {
         constexpr auto mma =
             typed<typed<typed<"mma.sync.aligned.m16n8k16.row.col.f32", O.type>(), O.type>(), f32>();
@@ -245,8 +214,8 @@ template <Options O, MmaShape S> class MmaAttention {
     void weigh() {
         for (std::uint32_t i = 0; i < strips; ++i) {
             rows[i].score(scores[i], column);
-            rows[i].weigh(scores[i]);
-            rows[i].rescale(output[i]);
+            rows[i].softmax.weigh(scores[i]);
+            rows[i].softmax.rescale(output[i]);
             pack<O.type>(k, weights[i], scores[i]);
         }
         k.emit<"add.u32">(column, column, S.keys);
@@ -287,16 +256,15 @@ template <Options O, MmaShape S> class MmaAttention {
     Reg<u32> limit = {};                         // keys that the block's queries see
     Reg<u32> column = {}, copied_column = {};    // the next key to multiply, and to copy
     Reg<u32> write_stage = {}, read_stage = {};  // in bytes
-    Reg<u32> copied_row = {}, piece = {},
-             target = {};  // of a thread: in a tile, in a row in bytes, in shared memory
-    Source queries = {};
-    std::array<Source, 2> sources = {};              // keys and values
+    std::optional<RowCopy<sm_80>> copy;
+    CopiedRows queries = {};
+    std::array<CopiedRows, 2> sources = {};          // keys and values
     Reg<u32> q_rows = {}, k_rows = {}, v_rows = {};  // what ldmatrix reads, in the first stage
     std::vector<Rows<sm_80, O>> rows;
     std::array<Blocks, O.head_dim / 16> kept = {};
-    std::array<Fragment<S.keys / 2>, strips> scores = fragments<S.keys / 2>();
+    std::array<Regs<f32, S.keys / 2>, strips> scores = fragments<S.keys / 2>();
     std::array<Regs<b32, S.keys / 4>, strips> weights = fragments<S.keys / 4, b32>();
-    std::array<Fragment<O.head_dim / 2>, strips> output = fragments<O.head_dim / 2>();
+    std::array<Regs<f32, O.head_dim / 2>, strips> output = fragments<O.head_dim / 2>();
 };
 
 }  // namespace attention

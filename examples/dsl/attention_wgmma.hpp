@@ -50,34 +50,34 @@ void emit_attention_wgmma(Module& module, std::string_view name = "attention_wgm
             attention.begin();
             attention.if_there_are_keys([&] {
                 attention.wait_for_queries();  // mbarrier.try_wait
-                attention.wait_for_keys();
+                attention.keys.wait();
                 attention.fence();          // wgmma.fence
                 attention.multiply_keys();  // wgmma.mma_async, wgmma.commit_group: scores
                 attention.finish_keys(0);   // wgmma.wait_group, mbarrier.arrive: their stage is empty
                 attention.weigh();          // the site, the online softmax
                 attention.wait_for_values();
-                attention.keep_weights();  // for the product with the values
-                attention.begin_turns();   // bar.arrive
+                attention.keep_weights();                   // for the product with the values
+                attention.turns.begin(attention.consumer);  // bar.arrive
                 attention.for_each_further_tile([&] {
-                    attention.wait_for_keys();
-                    attention.take_turn();  // bar.sync: other warpgroups make weights meanwhile
+                    attention.keys.wait();
+                    attention.turns.take();  // bar.sync: other warpgroups make weights meanwhile
                     attention.fence();
                     attention.multiply_keys();
                     attention.multiply_values();  // of the keys before; wgmma: output
-                    attention.pass_turn();        // bar.arrive
+                    attention.turns.pass();       // bar.arrive
                     attention.finish_keys(1);     // while the product with the values goes on
                     attention.weigh();
                     attention.wait_for_values();  // behind this loop no assembler moves exponentials
                     attention.finish_values();
-                    attention.rescale_output();
+                    attention.rows->softmax.rescale(attention.output);
                     attention.keep_weights();
                 });
-                attention.end_turns();
+                attention.turns.end();
                 attention.fence();
                 attention.multiply_values();
                 attention.finish_values();
             });
-            attention.store();  // the site, st.global
+            attention.rows->store(attention.output, attention.out);  // the site, st.global
         });
     attention.k.template emit<"ret">();
 }
@@ -138,8 +138,11 @@ template <Options O, WgmmaShape S> class WgmmaAttention {
     }
 
     void find_places() {
-        for (std::uint32_t i = 0; i < maps.size(); ++i) maps[i] = address_of_map(i);
-        const auto o = k.parameter("out", sizeof(Tensor), 8);
+        for (std::uint32_t i = 0; i < maps.size(); ++i) {
+            maps[i] = address_of(k, k.tensor_map(std::array{"q", "k", "v"}[i]));
+            k.emit<"cvta.param.u64">(maps[i], maps[i]);
+        }
+        const auto o = k.structure<Tensor>("out");
         of = {k.argument<u32>("rows"), k.argument<u32>("columns"), read<"%ctaid.y">(k)};
         const auto head = value(k, of.head);
         shared_head = head / k.argument<u32>("group");
@@ -158,20 +161,11 @@ template <Options O, WgmmaShape S> class WgmmaAttention {
         limit = keys_seen<O>(k, of, value(k, first_row), block_rows);
         k.emit<"mov.u32">(column, 0);
     }
-    Reg<u64> address_of_map(std::uint32_t i) {
-        constexpr std::array<std::string_view, 3> names = {"q", "k", "v"};
-        const auto address = k.reg<u64>();
-        k.emit<"mov.b64">(address, k.tensor_map(names[i]));
-        k.emit<"cvta.param.u64">(address, address);
-        return address;
-    }
     void make_barriers() {
         k.if_(value(k, thread) == 0, [&] {
             for (const Reg<u64> map_of : maps) k.emit<"prefetch.tensormap">(at(map_of));
-            queries_full.init(1);  // the producer, and the bytes that it announces
-            keys_full.init(1), values_full.init(1);
-            // The consumers' warps.
-            keys_empty.init(warps * S.consumers), values_empty.init(warps * S.consumers);
+            queries_full.init(1);
+            keys.init(warps * S.consumers), values.init(warps * S.consumers);
             k.emit<"fence.mbarrier_init.release.cluster">();
         });
         k.emit<"bar.sync">(0);
@@ -182,8 +176,7 @@ template <Options O, WgmmaShape S> class WgmmaAttention {
     void give_registers() { k.emit<"setmaxnreg.dec.sync.aligned.u32">(imm<producer_registers>); }
     template <class Body> void one_thread(Body&& body) {
         k.if_(value(k, thread) == 0, [&] {
-            // The first round finds all stages empty.
-            next_keys = cursor(k, 1), next_values = cursor(k, 1);
+            keys.begin_filling(), values.begin_filling();
             if_there_are_keys(body);
         });
     }
@@ -196,34 +189,23 @@ template <Options O, WgmmaShape S> class WgmmaAttention {
         });
     }
     void copy_queries() {
-        const Cursor first = cursor(k);
-        const auto barrier = queries_full.expect_tx(first, q_bytes);
-        copy(maps[0], {begin_of_tiles, q_bytes, first_row, of.head}, barrier);
+        const auto barrier = queries_full.expect_tx(cursor(k), q_bytes);
+        copy<q_bytes>(maps[0], begin_of_tiles, first_row, of.head, barrier);
     }
-    void copy_keys() { copy_tile(maps[1], keys_empty, keys_full, next_keys, q_bytes); }
-    void copy_values() {
-        copy_tile(maps[2], values_empty, values_full, next_values, q_bytes + S.stages * keys_bytes);
+    void copy_keys() { copy_tile(maps[1], keys, q_bytes); }
+    void copy_values() { copy_tile(maps[2], values, q_bytes + S.stages * keys_bytes); }
+    void copy_tile(Reg<u64> from, const Ring<sm_90a>& stages, std::uint32_t begin) {
+        stages.fill(keys_bytes, [&](Reg<u32> barrier) {
+            const auto to = value(k, stages.next.stage) * keys_bytes + begin_of_tiles + begin;
+            copy<keys_bytes>(from, to, column, shared_head, barrier);
+        });
     }
-    void copy_tile(Reg<u64> from, const Barriers<sm_90a>& empty, const Barriers<sm_90a>& full,
-                   const Cursor& next, std::uint32_t begin) {
-        empty.wait(next);
-        const auto barrier = full.expect_tx(next, keys_bytes);
-        const auto to = value(k, next.stage) * keys_bytes + begin_of_tiles + begin;
-        copy(from, {to, keys_bytes, column, shared_head}, barrier);
-        advance(k, next, S.stages);
-    }
-    struct Copy {
-        Reg<u32> to;
-        std::uint32_t bytes;
-        Reg<u32> row, head;
-    };
-    void copy(Reg<u64> from, const Copy& tiles, Reg<u32> barrier) {
+    template <std::uint32_t Bytes>
+    void copy(Reg<u64> from, Reg<u32> to, Reg<u32> row, Reg<u32> head, Reg<u32> barrier) {
         const auto col = k.reg<u32>();
         for (std::uint32_t panel = 0; panel < panels; ++panel) {
             k.emit<"mov.u32">(col, 64 * panel);
-            k.emit<"cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes">(
-                at(tiles.to, panel * (tiles.bytes / panels)),
-                at(from, vec(col, tiles.row, tiles.head, batch)), at(barrier));
+            tensor_copy(k, at(to, panel * (Bytes / panels)), from, vec(col, row, head, batch), barrier);
         }
     }
 
@@ -236,7 +218,7 @@ template <Options O, WgmmaShape S> class WgmmaAttention {
         k_first = descriptor(k, descriptor_of(tile), begin + q_bytes);
         v_first = descriptor(k, mn_descriptor_of(tile, S.keys), begin + (q_bytes + S.stages * keys_bytes));
         is_signalling = (value(k, thread) & 31) == 0;
-        next_keys = cursor(k), next_values = cursor(k), awaited_values = cursor(k);
+        keys.begin_emptying(), values.begin_emptying(), awaited_values = cursor(k);
         for (const auto& one : output) k.emit<"mov.f32">(one, 0.0f);
         rows.emplace(k, of, ((value(k, thread) >> 5) - warps) * 16 + first_row);
     }
@@ -248,84 +230,54 @@ template <Options O, WgmmaShape S> class WgmmaAttention {
         });
     }
 
-    // Named barriers: at 1 + consumer a warpgroup waits for its turn, and the one before it arrives.
-
-    void begin_turns() {
-        k.if_(value(k, consumer) == S.consumers - 1, [&] { pass_turn(); });
-    }
-    void take_turn() { k.emit<"bar.sync">(value(k, consumer) + 1, 64 * warps); }
-    void pass_turn() {
-        const auto next = value(k, consumer) + 2;
-        k.emit<"selp.b32">(next, 1, next, next > S.consumers);
-        k.emit<"bar.arrive">(next, 64 * warps);
-    }
-    void end_turns() {
-        k.if_(value(k, consumer) == 0, [&] { take_turn(); });
-    }
-
     // What was written to registers is there for the products behind this.
     void fence() { k.emit<"wgmma.fence.sync.aligned">(); }
-    void wait_for_keys() { keys_full.wait(next_keys); }
     void multiply_keys() {
-        const auto keys = descriptor_in(next_keys, k_first);
+        const auto staged = value(k, descriptor_in(k, keys.next.stage, keys_bytes, k_first));
         for (std::uint32_t i = 0; i < O.head_dim / 16; ++i) {
             const auto along = [&](std::uint32_t panel) {
                 return MatrixDescriptor::advance(i / 4 * panel + i % 4 * 32);
             };
             k.emit<wgmma_of<S.keys, O.type>>(scores, value(k, q_first) + along(q_bytes / panels),
-                                             value(k, keys) + along(panel_bytes), i == 0 ? 0 : 1, 1, 1, 0, 0);
+                                             staged + along(panel_bytes), i == 0 ? 0 : 1, 1, 1, 0, 0);
         }
         k.emit<"wgmma.commit_group.sync.aligned">();
     }
     // All products are done but the last `pending` ones.
     void finish_keys(std::uint32_t pending) {
         k.emit<"wgmma.wait_group.sync.aligned">(pending);
-        free(keys_empty, next_keys);
+        keys.free(is_signalling);
     }
 
     void weigh() {
         rows->score(scores, column);
-        rows->weigh(scores);
+        rows->softmax.weigh(scores);
         k.emit<"add.u32">(column, column, S.keys);
     }
     void keep_weights() { pack<O.type>(k, weights, scores); }
-    void rescale_output() { rows->rescale(output); }
 
     void wait_for_values() {
-        values_full.wait(awaited_values);
+        values.full.wait(awaited_values);
         advance(k, awaited_values, S.stages);
     }
     void multiply_values() {
-        const auto values = descriptor_in(next_values, v_first);
+        const auto staged = value(k, descriptor_in(k, values.next.stage, keys_bytes, v_first));
         for (std::uint32_t i = 0; i < S.keys / 16; ++i)
-            k.emit<wgmma_of<O.head_dim, O.type>>(
-                output, slice<4>(weights, 4 * i),
-                value(k, values) + MatrixDescriptor::advance(16 * i * tile.row_bytes), 1, 1, 1, 1);
+            k.emit<wgmma_of<O.head_dim, O.type>>(output, slice<4>(weights, 4 * i),
+                                                 staged + MatrixDescriptor::advance(16 * i * tile.row_bytes),
+                                                 1, 1, 1, 1);
         k.emit<"wgmma.commit_group.sync.aligned">();
     }
     void finish_values() {
         k.emit<"wgmma.wait_group.sync.aligned">(0);
-        free(values_empty, next_values);
+        values.free(is_signalling);
     }
-
-    // A descriptor in the first stage, moved to another one.
-    Reg<u64> descriptor_in(const Cursor& stage, Reg<u64> first) {
-        const auto made = k.reg<u64>();
-        k.emit<"mad.wide.u32">(made, stage.stage, MatrixDescriptor::advance(keys_bytes), first);
-        return made;
-    }
-    void free(const Barriers<sm_90a>& empty, const Cursor& stage) {
-        empty.arrive_if(is_signalling, stage);
-        advance(k, stage, S.stages);
-    }
-
-    void store() { rows->store(output, out); }
 
     FunctionBuilder<sm_90a>& k;
     Variable<Space::shared> shared;  // queries; the stages of keys; those of values
-    Barriers<sm_90a> queries_full = {k, "queries_full", 1}, keys_full = {k, "keys_full", S.stages},
-                     keys_empty = {k, "keys_empty", S.stages}, values_full = {k, "values_full", S.stages},
-                     values_empty = {k, "values_empty", S.stages};
+    Barriers<sm_90a> queries_full = {k, "queries_full", 1};
+    Ring<sm_90a> keys = {k, "keys", S.stages}, values = {k, "values", S.stages};
+    Turns<sm_90a> turns = {k, S.consumers, 32 * warps};
     Problem of = {};
     Matrix out = {};
     std::array<Reg<u64>, 3> maps = {};      // of q, k and v
@@ -336,13 +288,12 @@ template <Options O, WgmmaShape S> class WgmmaAttention {
     Reg<u32> limit = {};             // keys that the block's queries see
     Reg<u32> column = k.reg<u32>();  // the next key
     Pred is_producer = {}, is_signalling = {};
-    Cursor next_keys = {}, next_values = {},
-           awaited_values = {};                         // to be copied or multiplied; to be waited for
+    Cursor awaited_values = {};                         // values.next is to be multiplied
     Reg<u64> q_first = {}, k_first = {}, v_first = {};  // descriptors in the first stage
     std::optional<Rows<sm_90a, O>> rows;
-    Fragment<S.keys / 2> scores = k.regs<f32, S.keys / 2>();
+    Regs<f32, S.keys / 2> scores = k.regs<f32, S.keys / 2>();
     Regs<b32, S.keys / 4> weights = k.regs<b32, S.keys / 4>();
-    Fragment<O.head_dim / 2> output = k.regs<f32, O.head_dim / 2>();
+    Regs<f32, O.head_dim / 2> output = k.regs<f32, O.head_dim / 2>();
 };
 
 }  // namespace attention

@@ -219,8 +219,7 @@ template <WgmmaShape S> class WgmmaGemm {
     void copy() {
         const auto barrier = full.expect_tx(here, stage_bytes);
         const auto stage = value(k, here.stage) * stage_bytes, to_b = stage + b_begin;
-        k.emit<"cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes">(
-            at(stage + begin), at(map_of_a, vec(step, row)), at(barrier));
+        tensor_copy(k, at(stage + begin), map_of_a, vec(step, row), barrier);
         for (std::uint32_t i = 0; i < panels; ++i) {
             const Reg<u32> first = value(k, own_col) + 64 * i;
             const auto to = at(to_b, i * panel_bytes);
@@ -249,9 +248,8 @@ template <WgmmaShape S> class WgmmaGemm {
     }
     void wait_until_full() { full.wait(here); }
     void multiply() {
-        const auto a = k.reg<u64>(), b = k.reg<u64>();
-        k.emit<"mad.wide.u32">(a, here.stage, MatrixDescriptor::advance(stage_bytes), a_first);
-        k.emit<"mad.wide.u32">(b, here.stage, MatrixDescriptor::advance(stage_bytes), b_first);
+        const auto a = descriptor_in(k, here.stage, stage_bytes, a_first),
+                   b = descriptor_in(k, here.stage, stage_bytes, b_first);
         const Pred accumulate = value(k, step) != first_step;
         k.emit<"wgmma.fence.sync.aligned">();
         for (std::uint32_t i = 0; i < tile_depth / 16; ++i) {

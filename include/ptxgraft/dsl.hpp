@@ -41,6 +41,7 @@
 #include "ptxgraft/dsl/schedule.hpp"
 #include "ptxgraft/dsl/shape.hpp"
 #include "ptxgraft/dsl/signature.hpp"
+#include "ptxgraft/dsl/softmax.hpp"
 #include "ptxgraft/dsl/stub.hpp"
 #include "ptxgraft/dsl/tcgen05.hpp"
 #include "ptxgraft/dsl/value.hpp"

@@ -69,7 +69,7 @@ enum class EmulatorCheck : std::uint8_t {
     barriers,
     /// Errc::call_mismatch: the parameters or results of a call, by its `.callprototype` or by what it
     /// passes, are not those of the function that is called: another number, size or alignment, or arrays for
-    /// scalars.
+    /// scalars; or its `.calltargets` does not name that function.
     calls,
     /// Errc::address_out_of_bounds: memory of the device's heap is accessed that `malloc` did not give, or
     /// that `free` took back.

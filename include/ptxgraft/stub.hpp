@@ -35,11 +35,11 @@ class PTXGRAFT_API Stub {
     /// registers of its own and, where the policy allows branches, labels; both live in a scope of the stub.
     /// Checked: syntax; every register is an operand, declared, or special (`%tid.x`); all that isa::verify
     /// says of instructions but for the target, which is not known here; an `in` operand is not written;
-    /// every element of an `out` operand is written by an instruction without a guard, or by one under a
-    /// predicate and one under its negation (branches are not followed); branches go to labels of the stub;
-    /// names do not clash with operands or in one scope; braces balance; no effect that the policy forbids,
-    /// nor an unknown opcode unless it allows everything; no directive but `.reg` and those of instructions
-    /// (`.pragma`, `.branchtargets`); no site markers, not even in comments. Errors have spans in `text`.
+    /// every element of an `out` operand is written on every path through the stub, and before it is read
+    /// (under a predicate and under its negation is always); branches go to labels of the stub; names do not
+    /// clash with operands or in one scope; braces balance; no effect that the policy forbids, nor an unknown
+    /// opcode unless it allows everything; no directive but `.reg` and those of instructions (`.pragma`,
+    /// `.branchtargets`); no site markers, not even in comments. Errors have spans in `text`.
     [[nodiscard]] static Expected<Stub> from_ptx(std::string_view text, const Site& site);
     [[nodiscard]] static Expected<Stub> from_ptx(std::string_view text, const Signature& signature,
                                                  Policy policy = {});

@@ -130,6 +130,12 @@ void Emitter::show_lines(std::uint32_t file, std::string_view name) {
     file_hash_ = hash_of_file(name);
 }
 
+void Emitter::keep_second_guard(std::string_view first, std::string_view second) {
+    (void)keep(fail(
+        Errc::guard_invalid,
+        fmt::format("an instruction has one guard: {} within the instructions under {}", second, first)));
+}
+
 Expected<void> Emitter::keep(tl::unexpected<Error> error) {
     if (!error_) error_ = error.value();
     return error;

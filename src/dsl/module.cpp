@@ -24,6 +24,13 @@ std::string declared(std::string_view name, const VariableOptions& of) {
     return out;
 }
 
+// Integers of 8 and 16 bits go to functions as bits of their width: ptxas passes no others.
+VariableOptions passed(VariableOptions of) {
+    const syntax::TypeRow& row = syntax::row(declared_type(of.type));
+    if (of.count == 0 && row.is_integer() && row.bits < 32) of.type = row.bits == 8 ? Type::b8 : Type::b16;
+    return of;
+}
+
 std::string variable_line(std::string_view space, std::string_view name, const VariableOptions& of) {
     return fmt::format("{}{} {}{}{};\n", of.is_visible ? ".visible " : "", space, declared(name, of),
                        of.values.empty() ? "" : " = ", of.values);
@@ -104,12 +111,27 @@ std::string register_of(std::string_view operand, std::optional<std::size_t> ele
     return fmt::format("_{}{}", operand, element ? std::to_string(*element) : "");
 }
 
-void add_parameter(Head& head, std::string_view name, const VariableOptions& of, bool is_return) {
-    (is_return ? head.returns : head.parameters).push_back(".param " + declared(name, of));
+namespace {
+
+Expected<void> declare(Head& head, std::string_view name, std::string_view declaration) {
+    const auto [before, is_new] = head.declared.emplace(name, declaration);
+    if (is_new) return {};
+    return fail(Errc::name_redeclared, fmt::format("{} of {} is declared twice: {}, and {}", name, head.name,
+                                                   before->second, declaration));
 }
 
-void add_variable(Head& head, Space space, std::string_view name, const VariableOptions& of) {
-    head.variables.append("\t").append(variable_line(syntax::row(space).word, name, of));
+}  // namespace
+
+Expected<void> add_parameter(Head& head, std::string_view name, const VariableOptions& of, bool is_return) {
+    auto& list = is_return ? head.returns : head.parameters;
+    list.push_back(".param " + declared(name, head.is_entry ? of : passed(of)));
+    return declare(head, name, list.back());
+}
+
+Expected<void> add_variable(Head& head, Space space, std::string_view name, const VariableOptions& of) {
+    const std::string_view word = syntax::row(space).word;
+    head.variables.append("\t").append(variable_line(word, name, of));
+    return declare(head, name, fmt::format("{} {}", word, declared(name, of)));
 }
 
 Expected<void> add_directives(Head& head, const EntryDirectives& all) {
@@ -133,7 +155,7 @@ std::string prototype_line(std::string_view name, std::span<const VariableOption
                            std::span<const VariableOptions> parameters) {
     const auto listed = [](std::span<const VariableOptions> all) {
         std::vector<std::string> words;
-        for (const VariableOptions& of : all) words.push_back(".param " + declared("_", of));
+        for (const VariableOptions& of : all) words.push_back(".param " + declared("_", passed(of)));
         return fmt::format("({})", fmt::join(words, ", "));
     };
     return fmt::format("\t{}: .callprototype {}_ {};\n", name,

@@ -15,6 +15,15 @@ using syntax::Statement;
 
 namespace {
 
+// What ptxas passes to no function and returns from none: scalar predicates, and integers of 8 and 16 bits.
+// Bits and floats of their width go, and arrays.
+bool is_never_passed(const Statement::Parameter& formal) {
+    const RegisterType type = type_of(formal.type);
+    if (type == RegisterType::none || formal.count != 0 || formal.is_open) return false;
+    return info(type).kind == TypeClass::pred ||
+           (info(type).kind == TypeClass::integer && info(type).bits < 32);
+}
+
 // Bits go as anything of their width, integers as integers.
 bool types_go(RegisterType given, RegisterType formal) {
     const TypeClass a = info(given).kind, b = info(formal).kind;
@@ -108,6 +117,10 @@ void InstructionVerifier::check_arguments(std::span<const Operand> given,
     }
     for (std::size_t k = 0; k < given.size(); ++k) {
         const Operand& operand = given[k];
+        if (is_never_passed(formal[k])) {
+            never_passed(operand, formal[k], what, k, name);
+            continue;
+        }
         if (operand.kind() == OperandKind::sink) {
             if (!is_return)
                 report(Errc::operand_kind_wrong, operand.span(),
@@ -147,6 +160,28 @@ void InstructionVerifier::check_arguments(std::span<const Operand> given,
                        std::to_string(k + 1) + " of '" + std::string(name) + "'");
         }
     }
+}
+
+void InstructionVerifier::never_passed(const Operand& operand, const Statement::Parameter& formal,
+                                       std::string_view what, std::size_t number, std::string_view name) {
+    const TypeInfo& type = info(type_of(formal.type));
+    report(Errc::call_mismatch, operand.span(),
+           std::string(what) + " " + std::to_string(number + 1) + " of '" + std::string(name) + "' is a " +
+               std::string(formal.type) + ", which ptxas does not pass; declare it as " +
+               (type.kind == TypeClass::integer ? ".b" + std::to_string(type.bits) : ".b32"));
+}
+
+void InstructionVerifier::function_address(const Instruction& i) {
+    const Operand& source = i.operands.back();
+    const Symbol* const symbol =
+        source.kind() == OperandKind::identifier ? names_.find(source.text()) : nullptr;
+    if (symbol == nullptr || symbol->kind != SymbolKind::function || symbol->declaration.is_entry()) return;
+    const auto look_at = [&](const std::vector<Statement::Parameter>& all, std::string_view what) {
+        for (std::size_t k = 0; k < all.size(); ++k)
+            if (is_never_passed(all[k])) never_passed(source, all[k], what, k, source.text());
+    };
+    look_at(symbol->declaration.return_parameters(), "return value");
+    look_at(symbol->declaration.parameters(), "argument");
 }
 
 }  // namespace ptxgraft::isa

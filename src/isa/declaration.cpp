@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "isa/special.hpp"
 #include "isa/verifier.hpp"
 #include "syntax/constant.hpp"
 
@@ -46,6 +47,14 @@ std::uint32_t bytes_of(RegisterType type) {
     return type == RegisterType::none || type == RegisterType::pred ? 0 : info(type).bits / 8u;
 }
 
+namespace {
+
+bool is_unreadable(const Symbol& symbol, std::string_view name) {
+    return symbol.space == Space::param && !symbol.is_array && find_special(name);
+}
+
+}  // namespace
+
 Symbol variable_symbol(const Statement& statement, const Statement::Variable& v,
                        const Statement::Declarator& d) {
     Symbol symbol;
@@ -59,6 +68,7 @@ Symbol variable_symbol(const Statement& statement, const Statement::Variable& v,
     symbol.bytes = total_bytes(v, d);
     symbol.is_array = !d.extents.empty();
     symbol.align = v.align;
+    symbol.is_unreadable = is_unreadable(symbol, d.name);
     symbol.declaration = statement;
     return symbol;
 }
@@ -111,6 +121,7 @@ Symbol parameter_symbol(const Statement::Parameter& p) {
     symbol.bytes = std::uint64_t{bytes_of(symbol.type)} * p.vector * std::max<std::uint64_t>(p.count, 1);
     symbol.is_array = p.count != 0 || p.is_open;
     symbol.align = p.align;
+    symbol.is_unreadable = is_unreadable(symbol, p.name);
     return symbol;
 }
 

@@ -55,6 +55,7 @@ const Match* InstructionVerifier::look_at(const Instruction& i) {
     moved_address(i, *fitting);
     if (fitting->row->opcode == "createpolicy.fractional") policy_fraction(i);
     if (i.opcode == "call") call(i);
+    if (i.opcode == "mov") function_address(i);
     if (i.opcode == "ld" || i.opcode == "st") parameter_access(i);
     if (i.opcode == "tex" || i.opcode == "tld4" || i.opcode == "txq")
         setting_.has_samplers ? texture_mode(i) : unified_sampler(i, *fitting);
@@ -180,6 +181,10 @@ void InstructionVerifier::parameter_access(const Instruction& i) {
         return report(Errc::state_space_mismatch, i.operands[at].span(),
                       "in an entry, .param::func is the space of its calls' .param variables alone");
     if (symbol == nullptr || symbol->space != Space::param) return;
+    if (symbol->is_unreadable)
+        report(Errc::name_taken, i.operands[at].span(),
+               "'" + std::string(i.operands[at].base()) +
+                   "' is a special register too; a parameter that is accessed has another name");
     const std::string name = "'" + std::string(i.operands[at].base()) + "'";
     if (is_store && symbol->is_input)
         report(Errc::operand_kind_wrong, i.operands[at].span(),

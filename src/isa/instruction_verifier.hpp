@@ -92,6 +92,10 @@ class InstructionVerifier {
     void check_arguments(std::span<const syntax::Operand> given,
                          const std::vector<syntax::Statement::Parameter>& formal, std::string_view what,
                          const syntax::Instruction& instruction, std::string_view name);
+    void never_passed(const syntax::Operand& operand, const syntax::Statement::Parameter& formal,
+                      std::string_view what, std::size_t number, std::string_view name);
+    /// Of a function whose address is taken, what no call by it could pass.
+    void function_address(const syntax::Instruction& instruction);
 
     const Lent<NameMatches> matches_;           // that other modules may have asked for
     syntax::NameMap<std::string_view> labels_;  // of other functions, made on need: label, function

@@ -163,6 +163,26 @@ Expected<void> SpecialisationMaker::check() const {
     for (const std::string& name : options_.dynamic)
         if (options_.parameters.contains(name))
             return wrong(fmt::format("{} is dynamic and a parameter; it is one of them", name));
+    return check_names();
+}
+
+// Tensors and dynamic extents are parameters of the entry, by their names.
+Expected<void> SpecialisationMaker::check_names() const {
+    std::map<std::string, std::string> owners;
+    const auto add = [&](const std::string& name, std::string owner) -> Expected<void> {
+        const auto [found, is_new] = owners.emplace(name, owner);
+        if (is_new) return {};
+        return fail(Errc::name_redeclared, fmt::format("{} and {} of {} are both named {}", found->second,
+                                                       owner, options_.name, name));
+    };
+    const std::vector<Tile> all = tiles();
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        const bool is_input = i < options_.inputs.size();
+        TRY(add(all[i].name, is_input ? fmt::format("input {}", i)
+                                      : fmt::format("output {}", i - options_.inputs.size())));
+    }
+    for (std::size_t i = 0; i < options_.dynamic.size(); ++i)
+        TRY(add(options_.dynamic[i], fmt::format("dynamic extent {}", i)));
     return {};
 }
 

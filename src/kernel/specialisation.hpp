@@ -61,6 +61,7 @@ class SpecialisationMaker {
     }
 
   private:
+    [[nodiscard]] Expected<void> check_names() const;
     // Of a dynamic one 0.
     [[nodiscard]] Expected<std::uint64_t> number(const Sizes& sizes, const Dim& dim) const;
     [[nodiscard]] Expected<Tensor> tensor(const Specialisation& s, const Tile& tile,

@@ -7,7 +7,11 @@
 #include <charconv>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
+#include <fmt/format.h>
+
+#include "isa/special.hpp"
 #include "ptx/target.hpp"
 
 namespace ptxgraft::link {
@@ -111,6 +115,59 @@ std::string_view too_many_threads(std::string_view ptx) {
     return {};
 }
 
+constexpr std::string_view parameter_space = ".param";
+
+// The names that a walk over words has seen declared: scalars in .param by the names of special registers.
+class SpecialParameters {
+  public:
+    // In the order of the text, from the first `.param` of a list or a declaration to its end.
+    void see(std::string_view word) {
+        if (!last_.empty() && word != "[") names_.push_back(last_);
+        if (word == parameter_space) is_within_ = true;
+        if (word == ")" || word == ";") is_within_ = false;
+        last_ = is_within_ && isa::find_special(word) ? word : std::string_view();
+    }
+    [[nodiscard]] bool has(std::string_view name) const {
+        return std::ranges::find(names_, name) != names_.end();
+    }
+    [[nodiscard]] bool is_empty() const { return names_.empty(); }
+    [[nodiscard]] bool is_within() const { return is_within_; }
+
+  private:
+    bool is_within_ = false;
+    std::string_view last_;  // may be an array, which can be read
+    std::vector<std::string_view> names_;
+};
+
+// Whether such a name may be declared, which nearly no text does. `behind`: what follows a `.param`.
+bool declares_special_parameter(std::string_view behind) {
+    if (!behind.empty() && is_word(behind[0])) return false;  // ld.param.u64
+    Words words(behind);
+    SpecialParameters seen;
+    seen.see(parameter_space);
+    for (auto word = words.next(); seen.is_within() && !word.empty() && word != parameter_space;
+         word = words.next())
+        seen.see(word);
+    return !seen.is_empty();
+}
+
+// The first address that is such a parameter; empty when there is none.
+std::string_view special_parameter_access(std::string_view ptx) {
+    const auto behind = [&](std::size_t at) { return ptx.substr(at + parameter_space.size()); };
+    std::size_t at = ptx.find(parameter_space);
+    while (at != std::string_view::npos && !declares_special_parameter(behind(at)))
+        at = ptx.find(parameter_space, at + parameter_space.size());
+    if (at == std::string_view::npos) return {};
+    SpecialParameters seen;
+    Words words(ptx);
+    std::string_view before;
+    for (auto word = words.next(); !word.empty(); before = word, word = words.next()) {
+        seen.see(word);
+        if (before == "[" && seen.has(word)) return word;
+    }
+    return {};
+}
+
 Span span_of(std::string_view part, std::string_view text) {
     const auto begin = static_cast<std::uint32_t>(part.data() - text.data());
     return {begin, begin + static_cast<std::uint32_t>(part.size())};
@@ -130,6 +187,11 @@ Expected<void> check_text(std::string_view ptx) {
     if (const std::string_view directive = too_many_threads(ptx); !directive.empty())
         return fail(Errc::assemble_failed, span_of(directive, ptx),
                     "more threads than ptxas can count; a block has at most 1024");
+    if (const std::string_view name = special_parameter_access(ptx); !name.empty())
+        return fail(Errc::assemble_failed, span_of(name, ptx),
+                    fmt::format("{} is a special register too, and ptxas dies of reading a parameter of its "
+                                "name; take another one",
+                                name));
     return {};
 }
 

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <optional>
 #include <set>
 
@@ -16,6 +15,7 @@
 #include "isa/special.hpp"
 #include "ptxgraft/isa.hpp"
 #include "ptxgraft/syntax.hpp"
+#include "stub/outputs.hpp"
 #include "syntax/scopes.hpp"
 
 namespace ptxgraft::stub_check {
@@ -44,13 +44,17 @@ struct OperandRegister {
     std::uint32_t element;
 };
 
+/// Of a declared register, `operand` is the number of its declaration.
+Outputs::Register number_of(OperandRegister r) { return Outputs::Register{r.operand} << 32 | r.element; }
+
 /// The names that a walk over a stub's text sees: the operands' outside, the declared ones in nested scopes.
 /// The signature and the declared names must outlive it.
 class Names {
   public:
     /// What a name stands for: an operand's register, or one that the stub declares.
     struct Meaning {
-        std::optional<OperandRegister> operand;
+        Outputs::Register reg = 0;
+        std::optional<OperandRegister> operand = {};
     };
 
     explicit Names(const Signature& signature);
@@ -110,9 +114,9 @@ bool Names::hides_operand() const {
 
 std::optional<Names::Meaning> Names::find(std::string_view name) const {
     if (const auto found = scopes_.find(name); found.declaration != syntax::no_declaration) {
-        if (found.declaration >= signature_.operands.size()) return Meaning{};
-        const bool is_range = found.element != syntax::whole_range;
-        return Meaning{OperandRegister{found.declaration, is_range ? found.element : 0}};
+        const OperandRegister r{found.declaration, found.element != syntax::whole_range ? found.element : 0};
+        if (found.declaration >= signature_.operands.size()) return Meaning{number_of(r)};
+        return Meaning{number_of(r), r};
     }
     const std::size_t dot = name.rfind('.');  // an element of a vector register: %v.x
     return dot == std::string_view::npos || dot + 2 != name.size() ? std::nullopt : find(name.substr(0, dot));
@@ -123,11 +127,6 @@ std::string Names::register_name(OperandRegister r) const {
     return operand.register_name + (operand.count == 0 ? "" : std::to_string(r.element));
 }
 
-struct Writes {
-    bool always = false;
-    std::set<std::string, std::less<>> if_true, if_false;  // values of guards
-};
-
 class Checker {
   public:
     Checker(const Signature& signature, const Policy& policy, std::uint32_t text_begin,
@@ -136,10 +135,12 @@ class Checker {
           policy_(policy),
           text_begin_(text_begin),
           text_size_(text_size),
-          names_(signature),
-          written_(signature.operands.size()) {
-        for (std::size_t o = 0; o < written_.size(); ++o)
-            written_[o].resize(std::max<std::uint32_t>(signature.operands[o].count, 1));
+          names_(signature) {
+        for (std::size_t o = 0; o < signature.operands.size(); ++o) {
+            const SiteOperand& operand = signature.operands[o];
+            for (std::uint32_t e = 0; e < std::max<std::uint32_t>(operand.count, 1); ++e)
+                if (operand.direction == Direction::out) outputs_.add(number_of({o, e}));
+        }
     }
 
     Expected<CheckedText> run(const syntax::Module& module) {
@@ -159,7 +160,7 @@ class Checker {
             found && (walked || found->span.begin < walked.error().span.begin))
             return tl::unexpected(*found);
         if (!walked) return tl::unexpected(walked.error());
-        TRY(check_outputs());
+        TRY(check_outputs(functions.front()));
         std::sort(result_.renames.begin(), result_.renames.end(),
                   [](const auto& a, const auto& b) { return a.begin < b.begin; });
         return std::move(result_);
@@ -262,11 +263,21 @@ class Checker {
         if (!i) return fail(Errc::stub_directive_forbidden, place(s.span()), "not an instruction");
         ++result_.instruction_count;
         TRY(effects(*i));
-        if (i->guard) TRY(guard(*i));
+        const auto predicate = TRY(guard(*i));
+        outputs_.begin(s.span().begin, std::nullopt);
+        if (predicate) outputs_.read(predicate->predicate, i->span);
+        outputs_.begin(s.span().begin, predicate);
         if (i->opcode == "bra") return branch(*i);
         for (std::size_t k = 0; k < i->operands.size(); ++k)
             TRY(operand(*i, i->operands[k], is_destination(*i, k)));
+        for (const Outputs::Register reg : written_) outputs_.write(reg);
+        written_.clear();
+        if (ends_block(*i)) outputs_.jump();
         return {};
+    }
+
+    static bool ends_block(const syntax::Instruction& i) {
+        return i.opcode == "brx" || i.opcode == "ret" || i.opcode == "exit" || i.opcode == "trap";
     }
 
     static bool is_destination(const syntax::Instruction& i, std::size_t k) {
@@ -288,12 +299,13 @@ class Checker {
         return std::nullopt;
     }
 
-    Expected<void> guard(const syntax::Instruction& i) {
+    Expected<std::optional<Outputs::Guard>> guard(const syntax::Instruction& i) {
+        if (!i.guard) return std::nullopt;
         const auto found = names_.find(i.guard->predicate);
         if (!found) return unknown(i.guard->predicate, i.span);
         const auto begin = static_cast<std::uint32_t>(i.guard->predicate.data() - source_.data());
         rename(*found, i.guard->predicate, place({begin, begin}).begin);
-        return {};
+        return Outputs::Guard{found->reg, i.guard->negated};
     }
 
     Expected<void> branch(const syntax::Instruction& i) {
@@ -306,6 +318,7 @@ class Checker {
                             fmt::format("unknown label {}: a stub branches to labels of its own only",
                                         target.text()));
         }
+        outputs_.jump();
         return {};
     }
 
@@ -354,8 +367,10 @@ class Checker {
 
     // A name that may be a variable or function of the module: only a name with a % is certainly a register.
     Expected<void> symbol(std::string_view name, const Operand& o) {
-        if (const auto found = names_.find(name))
+        if (const auto found = names_.find(name)) {
+            outputs_.read(found->reg, o.span());
             return rename(*found, name, place(o.span()).begin), Expected<void>{};
+        }
         if (name.starts_with('%') && !is_special_register(name)) return unknown(name, o.span());
         return {};
     }
@@ -370,52 +385,38 @@ class Checker {
             return may_be_symbol ? symbol(o.text(), o) : unknown(o.text(), o.span());
         }
         rename(*found, o.text(), place(o.span()).begin);
-        auto done = is_write && found->operand ? write(i, o, *found->operand) : Expected<void>{};
-        if (is_write) ++register_writes_[std::string(o.text())];
-        return done;
-    }
-
-    Expected<void> write(const syntax::Instruction& i, const Operand& o, OperandRegister target) {
-        const SiteOperand& operand = signature_.operands[target.operand];
-        if (operand.direction == Direction::in)
+        if (!is_write) return outputs_.read(found->reg, o.span()), Expected<void>{};
+        written_.push_back(found->reg);
+        if (found->operand && signature_.operands[found->operand->operand].direction == Direction::in)
             return fail(Errc::stub_input_written, place(o.span()), std::string(o.text()));
-        Writes& writes = written_[target.operand][target.element];
-        if (!i.guard)
-            writes.always = true;
-        else
-            (i.guard->negated ? writes.if_false : writes.if_true).insert(guard_value(i.guard->predicate));
         return {};
     }
 
-    // A guard's name and how often it had been written: two guards are of one value only where both agree.
-    [[nodiscard]] std::string guard_value(std::string_view predicate) const {
-        const auto writes = register_writes_.find(predicate);
-        return fmt::format("{} {}", predicate, writes == register_writes_.end() ? 0 : writes->second);
-    }
-
-    // An `out` is written by an instruction without a guard, or by two with guards of which one holds.
-    Expected<void> check_outputs() const {
-        for (std::size_t o = 0; o < written_.size(); ++o) {
-            if (signature_.operands[o].direction != Direction::out) continue;
-            for (std::size_t e = 0; e < written_[o].size(); ++e) {
-                const Writes& writes = written_[o][e];
-                const auto also_false = [&](const std::string& guard) {
-                    return writes.if_false.count(guard) != 0;
-                };
-                if (writes.always || std::any_of(writes.if_true.begin(), writes.if_true.end(), also_false))
-                    continue;
-                const std::string written = names_.register_name({o, static_cast<std::uint32_t>(e)});
-                const bool is_guarded = !writes.if_true.empty() || !writes.if_false.empty();
-                return fail(Errc::stub_output_not_written, Span{0, text_size_},
-                            fmt::format("the `out` operand {} is {}", written,
-                                        is_guarded ? "written only under a guard: write it without one first"
-                                                   : "never written"));
-            }
+    Expected<void> check_outputs(const Statement& function) const {
+        const auto problem =
+            outputs_.find_problem(outputs_.has_jumps() ? syntax::basic_blocks(function)
+                                                       : std::vector<syntax::BasicBlock>{{function.span()}});
+        if (!problem) return {};
+        const std::string name =
+            names_.register_name({problem->output >> 32, static_cast<std::uint32_t>(problem->output)});
+        const auto say = [&](std::string_view what) {
+            return fail(Errc::stub_output_not_written, Span{0, text_size_},
+                        fmt::format("the `out` operand {} is {}", name, what));
+        };
+        switch (problem->kind) {
+            case Outputs::Problem::Kind::read:
+                return fail(Errc::stub_output_read, place(problem->where), name);
+            case Outputs::Problem::Kind::never_written: return say("never written");
+            case Outputs::Problem::Kind::guarded:
+                return say("written only under a guard: write it without one first");
+            case Outputs::Problem::Kind::on_some_paths:
+                return say("not written on every path: write it before the first branch");
         }
         return {};
     }
 
-    std::map<std::string, std::uint32_t, std::less<>> register_writes_;
+    Outputs outputs_;
+    std::vector<Outputs::Register> written_;  // by the instruction that is looked at
     const Signature& signature_;
     const Policy& policy_;
     std::string_view source_;
@@ -423,7 +424,6 @@ class Checker {
     bool is_too_deep_ = false;
     Names names_;
     std::vector<std::set<std::string, std::less<>>> labels_;
-    std::vector<std::vector<Writes>> written_;
     CheckedText result_;
 };
 

@@ -12,22 +12,15 @@ struct Target {
     std::string_view label;  // empty: those of all tables
     Statement scope;         // of the branch: the function, or a block
 };
-struct Block {
-    Span span;
-    std::vector<Target> targets = {};
-    bool falls_through = true;
-};
 
 class Graph {
   public:
     explicit Graph(Statement function) {
-        blocks_.push_back({});
+        new_block();
         for (const Statement s : function.walk()) read(s);
-        successors_.resize(blocks_.size());
         for (std::size_t i = 0; i < blocks_.size(); ++i) connect(i);
     }
-    [[nodiscard]] const std::vector<Block>& blocks() const { return blocks_; }
-    [[nodiscard]] const std::vector<std::vector<std::size_t>>& successors() const { return successors_; }
+    [[nodiscard]] std::vector<BasicBlock>& blocks() { return blocks_; }
 
   private:
     void read(Statement s) {
@@ -35,27 +28,30 @@ class Graph {
             begin_block();
             labels_.emplace(s.name(), Label{s.parent(), blocks_.size() - 1});
         } else if (const auto instruction = s.instruction()) {
-            Block& block = blocks_.back();
-            if (!block.span.known()) block.span.begin = s.span().begin;
-            block.span.end = s.span().end;
-            end_block(block, *instruction, s.parent());
+            Span& span = blocks_.back().span;
+            if (!span.known()) span.begin = s.span().begin;
+            span.end = s.span().end;
+            end_block(*instruction, s.parent());
         } else if (s.kind() == StatementKind::directive) {
             read_table(s);
         }
     }
 
     void begin_block() {
-        const Block& last = blocks_.back();
-        if (last.span.known() || !last.targets.empty()) blocks_.push_back({});
+        if (blocks_.back().span.known() || !targets_.back().empty()) new_block();
+    }
+    void new_block() {
+        blocks_.push_back({});
+        targets_.push_back({});
     }
 
-    void end_block(Block& block, const Instruction& i, Statement scope) {
+    void end_block(const Instruction& i, Statement scope) {
         const bool branches = i.opcode == "bra" || i.opcode == "brx";
         if (!branches && i.opcode != "ret" && i.opcode != "exit" && i.opcode != "trap") return;
         if (branches)
-            block.targets.push_back({i.opcode == "bra" ? i.operands[0].text() : std::string_view(), scope});
-        block.falls_through = i.guard.has_value();
-        blocks_.push_back({});
+            targets_.back().push_back({i.opcode == "bra" ? i.operands[0].text() : std::string_view(), scope});
+        blocks_.back().falls_through = i.guard.has_value();
+        new_block();
     }
 
     void read_table(Statement s) {
@@ -66,13 +62,12 @@ class Graph {
     }
 
     void connect(std::size_t at) {
-        for (const Target& target : blocks_[at].targets) {
+        for (const Target& target : targets_[at]) {
             if (!target.label.empty())
                 add_nearest(at, target);
             else
                 for (const std::string_view label : tables_) add_all(at, label);
         }
-        if (blocks_[at].falls_through && at + 1 < blocks_.size()) successors_[at].push_back(at + 1);
     }
 
     // The label of the innermost scope around the branch that has one.
@@ -80,19 +75,19 @@ class Graph {
         const auto [first, last] = labels_.equal_range(target.label);
         for (Statement scope = target.scope; scope; scope = scope.parent())
             for (auto i = first; i != last; ++i)
-                if (i->second.scope == scope) return successors_[at].push_back(i->second.block);
+                if (i->second.scope == scope) return blocks_[at].successors.push_back(i->second.block);
     }
     void add_all(std::size_t at, std::string_view label) {
         const auto [first, last] = labels_.equal_range(label);
-        for (auto i = first; i != last; ++i) successors_[at].push_back(i->second.block);
+        for (auto i = first; i != last; ++i) blocks_[at].successors.push_back(i->second.block);
     }
 
     struct Label {
         Statement scope;
         std::size_t block;
     };
-    std::vector<Block> blocks_;
-    std::vector<std::vector<std::size_t>> successors_;
+    std::vector<BasicBlock> blocks_;
+    std::vector<std::vector<Target>> targets_;  // of each block
     std::unordered_multimap<std::string_view, Label> labels_;
     std::vector<std::string_view> tables_;
 };
@@ -163,12 +158,19 @@ class Cycles {
 
 }  // namespace
 
+std::vector<BasicBlock> basic_blocks(Statement function) { return std::move(Graph(function).blocks()); }
+
 std::vector<Span> blocks_in_loops(Statement function) {
-    const Graph graph(function);
-    const Cycles cycles(graph.successors());
+    const std::vector<BasicBlock> blocks = basic_blocks(function);
+    std::vector<std::vector<std::size_t>> successors;
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+        successors.push_back(blocks[i].successors);
+        if (blocks[i].falls_through && i + 1 < blocks.size()) successors.back().push_back(i + 1);
+    }
+    const Cycles cycles(successors);
     std::vector<Span> spans;
-    for (std::size_t i = 0; i < graph.blocks().size(); ++i)
-        if (cycles.has(i) && graph.blocks()[i].span.known()) spans.push_back(graph.blocks()[i].span);
+    for (std::size_t i = 0; i < blocks.size(); ++i)
+        if (cycles.has(i) && blocks[i].span.known()) spans.push_back(blocks[i].span);
     return spans;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 /// @file loops.hpp
-/// The loops of a function, by its control-flow graph.
+/// The control-flow graph of a function, and its loops.
 
 #include <cstddef>
 #include <vector>
@@ -9,10 +9,19 @@
 
 namespace ptxgraft::syntax {
 
-/// The basic blocks of a function that lie on a cycle of its control-flow graph, as spans of the text that
-/// was parsed, in its order: what stands there may run more than once in one call. Calls return behind
+/// Instructions that are executed one after the other.
+struct BasicBlock {
+    Span span;  ///< of its instructions, in the text that was parsed; unknown where it has none
+    bool falls_through = true;                 ///< to the next one; behind the last one the function ends
+    std::vector<std::size_t> successors = {};  ///< to which its last instruction branches
+};
+/// The blocks of a function in the order of the text: the first is where it begins. Calls return behind
 /// themselves; an indirect branch (`brx.idx`) may go to every label that a `.branchtargets` of the function
 /// lists.
+[[nodiscard]] std::vector<BasicBlock> basic_blocks(Statement function);
+
+/// The basic blocks of a function that lie on a cycle of its graph, as spans: what stands there may run more
+/// than once in one call.
 [[nodiscard]] std::vector<Span> blocks_in_loops(Statement function);
 
 /// The nodes of a graph that lie on a cycle; `successors[i]` are those of node i.

@@ -51,6 +51,23 @@ TEST(Error, DescribeShowsLineColumnAndCaret) {
               "a.ptx:2:6: error: invalid argument: three\n\ttwo three\n\t    ^~~~~\n");
 }
 
+// Of an error whose message is its detail alone, who reports it says all.
+TEST(Error, NoTwoCodesHaveOneNumberOrOneMessage) {
+    std::set<int> numbers;
+    std::set<std::string_view> messages;
+    const auto add = [&](std::string_view name, int number, std::string_view message) {
+        EXPECT_TRUE(numbers.insert(number).second) << name;
+        EXPECT_TRUE(message == "{}" || messages.insert(message).second) << name << ": " << message;
+    };
+#define PTXGRAFT_ERRC(name, number, message) add(#name, number, message);
+#include "ptxgraft/errc.def"
+#undef PTXGRAFT_ERRC
+    // What no instruction takes is found by loading a module; what a matrix cannot be, when it runs.
+    const auto said = [](Errc code) { return message(fail(code, std::string("%r1")).value()); };
+    EXPECT_EQ(said(Errc::operand_invalid), "not an operand of this instruction: %r1");
+    EXPECT_EQ(said(Errc::matrix_operand_invalid), "a matrix instruction cannot work with this value: %r1");
+}
+
 TEST(Error, DescribeWithoutSpanOrFile) {
     const auto failed = fail(Errc::file_not_found, std::string("a.ptx"));
     EXPECT_EQ(describe(failed.value()), "error: cannot open a.ptx\n");

@@ -66,10 +66,10 @@ std::map<std::size_t, std::string> expected_errors(const Mistakes& of) {
     return expected;
 }
 
-std::string errors_of(const std::string& compiler, const Mistakes& of, const std::string& options) {
+std::string errors_in(const std::string& compiler, const std::string& path, const std::string& options) {
     const std::string command = compiler + " -std=c++20 -fsyntax-only -DPTXGRAFT_WRONG " + options +
                                 " -I" PTXGRAFT_SOURCE_DIR "/include -I" PTXGRAFT_BINARY_DIR "/include " +
-                                of.path() + " 2>&1";
+                                path + " 2>&1";
     std::FILE* const pipe = popen(command.c_str(), "r");
     std::string text;
     std::array<char, 4096> part = {};
@@ -93,7 +93,7 @@ TEST_P(DslMistakes, SayWhatWouldBeRight) {
     if (std::string(PTXGRAFT_CXX_ID) != "GNU") GTEST_SKIP() << "looks at g++'s messages";
     const auto expected = expected_errors(GetParam());
     EXPECT_GE(expected.size(), GetParam().at_least);
-    std::istringstream lines(errors_of(PTXGRAFT_CXX, GetParam(), "-fmax-errors=0"));
+    std::istringstream lines(errors_in(PTXGRAFT_CXX, GetParam().path(), "-fmax-errors=0"));
     std::map<std::size_t, std::string> found;
     std::size_t place = 0;
     for (std::string line; std::getline(lines, line);) {
@@ -113,7 +113,7 @@ TEST_P(DslMistakes, SayWhatWouldBeRight) {
 TEST_P(DslMistakes, AreFoundByClangToo) {
     const std::string clang = PTXGRAFT_CLANG_PROGRAM;
     if (clang.empty()) GTEST_SKIP() << "no clang++";
-    const std::string errors = errors_of(clang, GetParam(), "-ferror-limit=0 -fno-caret-diagnostics");
+    const std::string errors = errors_in(clang, GetParam().path(), "-ferror-limit=0 -fno-caret-diagnostics");
     EXPECT_THAT(errors, Not(HasSubstr("maximum step limit")));  // then it would not say what is wrong
     std::istringstream lines(errors);
     std::map<std::size_t, bool> found;
@@ -135,6 +135,20 @@ TEST_P(DslMistakes, TheRightLinesPrintOneInstructionEach) {
     }
     // Those, and of each entry `ret`.
     EXPECT_EQ(emitted, expected_errors(GetParam()).size() + GetParam().entries.size());
+}
+
+// What no instruction shows.
+TEST(DslMistakesOfFunctions, PredicatesAreNoParameters) {
+    const test::TemporaryFolder folder;
+    const std::string path = (folder.path / "predicates.cpp").string();
+    for (const auto& [call, message] : {std::pair{"f.parameter<pred>(\"p\")", "a predicate is no parameter"},
+                                        std::pair{"f.result<pred>(\"p\")", "a predicate is no result"}}) {
+        test::write_file(path,
+                         "#include \"ptxgraft/dsl.hpp\"\nusing namespace ptxgraft::dsl;\n"
+                         "void emit(FunctionBuilder<>& f) { " +
+                             std::string(call) + "; }\n");
+        EXPECT_THAT(errors_in(PTXGRAFT_CXX, path, ""), HasSubstr(message));
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(Chapters, DslMistakes, testing::ValuesIn(files), [](const auto& info) {

@@ -12,17 +12,24 @@ namespace ptxgraft {
 namespace {
 
 using namespace dsl;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-std::string ptx_of(const Module& module) {
+// What assembles.
+std::string text_of(const Module& module) {
     auto ptx = module.ptx();
     if (!ptx) throw std::runtime_error(describe(ptx.error()));
-    const auto parsed = syntax::parse(*ptx);
-    EXPECT_EQ(*ptx, syntax::canonical(*parsed));
     const auto cubin = default_assembler().assemble(*ptx, {});
     EXPECT_TRUE(cubin) << describe(cubin.error(), *ptx);
     return *ptx;
+}
+// The same in canonical form, as all is but sites and lists of targets.
+std::string ptx_of(const Module& module) {
+    const std::string ptx = text_of(module);
+    const auto parsed = syntax::parse(ptx);
+    EXPECT_EQ(ptx, syntax::canonical(*parsed));
+    return ptx;
 }
 
 // Body lines without their tabs.
@@ -34,6 +41,11 @@ std::string body_of(const std::string& ptx) {
         at = end + 1;
     }
     return out;
+}
+
+// "cvt.s32.u16"
+template <dsl::Type To, dsl::Type From> consteval auto cvt_name() {
+    return typed<without_line(typed<"cvt", To>()), From>();
 }
 
 TEST(Dsl, OneCallIsOneInstruction) {
@@ -226,6 +238,126 @@ TEST(Dsl, FunctionsCallOneAnother) {
     auto buffer = device->allocate(sizeof(float));
     ASSERT_TRUE(kernel->launch({}, *buffer));
     EXPECT_EQ(buffer->download<float>()->at(0), 9.0f);
+}
+
+// -x by a function of one narrow type, called by its name and by its address, for one value of each.
+template <dsl::Type T>
+Reg<s32> negated(Module& module, FunctionBuilder<>& k, std::string_view name, const Reg<T>& x) {
+    auto& f = module.function(name);
+    const auto result = f.template result<T>("result");
+    const auto argument = f.template argument<T>("x");
+    const auto wide = f.template reg<s32>();
+    f.template emit<cvt_name<s32, T>()>(wide, argument);
+    f.template emit<"neg.s32">(wide, wide);
+    const auto narrow = f.template reg<T>();
+    f.template emit<cvt_name<T, s32>()>(narrow, wide);
+    f.template emit<typed<"st.param", T>()>(at(result), narrow);
+    f.template emit<"ret">();
+    const auto y = k.template reg<T>(), z = k.template reg<T>();
+    const auto address = k.template reg<u64>();
+    k.template emit<"call">(list(y), f.name(), list(x));
+    k.template emit<"mov.u64">(address, f.name());
+    k.template emit<"call">(list(z), address, list(y), k.prototype({{.type = T}}, {{.type = T}}));
+    const auto once = k.template reg<s32>(), twice = k.template reg<s32>();
+    k.template emit<cvt_name<s32, T>()>(once, y);
+    k.template emit<cvt_name<s32, T>()>(twice, z);
+    k.template emit<"mad.lo.s32">(once, twice, 1000, once);
+    return once;
+}
+
+TEST(Dsl, FunctionsTakeAndGiveNarrowIntegers) {
+    Module module({.target = "sm_80"});
+    auto& k = module.entry("k");
+    const auto out = k.argument<u64>("out");
+    const auto a = k.argument<u16>("a");
+    const auto b = k.argument<s16>("b");
+    const auto c = k.argument<u8>("c");
+    const auto d = k.argument<s8>("d");
+    k.emit<"st.global.s32">(at(out), negated(module, k, "of_u16", a));
+    k.emit<"st.global.s32">(at(out, 4), negated(module, k, "of_s16", b));
+    k.emit<"st.global.s32">(at(out, 8), negated(module, k, "of_u8", c));
+    k.emit<"st.global.s32">(at(out, 12), negated(module, k, "of_s8", d));
+    k.emit<"ret">();
+    const std::string ptx = text_of(module);
+    EXPECT_THAT(ptx,
+                HasSubstr(".visible .entry k(.param .u64 out, .param .u16 a, .param .s16 b, .param .u8 c, "));
+    EXPECT_THAT(ptx, HasSubstr(".func (.param .b16 result) of_s16(.param .b16 x);"));
+    EXPECT_THAT(ptx, HasSubstr(".func (.param .b8 result) of_u8(.param .b8 x);"));
+    EXPECT_THAT(ptx, HasSubstr(".callprototype (.param .b8 _) _ (.param .b8 _);"));
+    const auto device = Device::open("emulator");
+    const auto kernel = Skeleton::from_ptx(ptx)->graft({}, *device);
+    ASSERT_TRUE(kernel) << describe(kernel.error());
+    auto buffer = device->allocate(4 * sizeof(std::int32_t));
+    const auto done =
+        kernel->launch({}, *buffer, std::uint16_t{3}, std::int16_t{-300}, std::uint8_t{5}, std::int8_t{-7});
+    ASSERT_TRUE(done) << describe(done.error());
+    EXPECT_THAT(buffer->download<std::int32_t>().value(),
+                ElementsAre(3 * 1000 + 65533, -300 * 1000 + 300, 5 * 1000 + 251, -7 * 1000 + 7));
+}
+
+// Instructions under one guard, structs by their fields, values as operands of sites.
+TEST(Dsl, GuardsOfManyStructsAndValuesOfSites) {
+    struct Settings {
+        float scale;
+        std::int16_t shift;
+        std::uint64_t out;
+        std::uint8_t times;
+    };
+    Module module({.target = "sm_80"});
+    auto& k = module.entry("k");
+    const auto settings = k.structure<Settings>("settings");
+    const auto out = k.load(settings, &Settings::out);
+    const auto scale = k.load(settings, &Settings::scale);
+    const auto shift = k.load(settings, &Settings::shift);
+    const auto times = k.load(settings, &Settings::times);
+    const auto wide = k.reg<s32>(), number = k.reg<s32>();
+    const auto thread = read<"%tid.x">(k);
+    k.emit<"cvt.s32.s16">(wide, shift);
+    k.emit<"cvt.s32.u8">(number, times);
+    const auto sum = value(k, wide) + number;
+    k.guarded(!(thread == 1), [&] {
+        k.emit<"cvt.rn.f32.s32">(scale, sum);
+        k.emit<"add.f32">(scale, scale, 0.5f);
+    });
+    const auto result = value(k, scale);
+    k.site("f", {mod("result", result), in("thread", thread)}, {}, [] {});
+    const auto same = k.site("g", operands(mod<"result">(result), in<"thread">(thread)), {}, [] {});
+    static_assert(std::is_same_v<decltype(same), const SignatureOf<Mod<"result", f32>, In<"thread", u32>>>);
+    const auto place = k.reg<u64>();
+    k.emit<"mad.wide.u32">(place, thread, 4, out);
+    k.emit<"st.global.f32">(at(place), result);
+    k.emit<"ret">();
+    const std::string ptx = text_of(module);
+    EXPECT_THAT(ptx, HasSubstr("(.param .align 8 .b8 settings[24])"));
+    EXPECT_THAT(ptx, HasSubstr("ld.param.s16 %ss1, [settings+4];"));
+    EXPECT_THAT(ptx, HasSubstr("\t@!%p1 cvt.rn.f32.s32 %f1, %s3;\n\t@!%p1 add.f32 %f1, %f1, 0f3F000000;\n"));
+    const auto device = Device::open("emulator");
+    const auto kernel = Skeleton::from_ptx(ptx)->graft({}, *device);
+    ASSERT_TRUE(kernel) << describe(kernel.error());
+    auto buffer = device->allocate(2 * sizeof(float));
+    const auto done = kernel->launch(
+        {.block = {2}}, Settings{.scale = 7.25f, .shift = -3, .out = buffer->address(), .times = 200});
+    ASSERT_TRUE(done) << describe(done.error());
+    EXPECT_THAT(buffer->download<float>().value(), ElementsAre(197.5f, 7.25f));
+}
+
+TEST(Dsl, AnInstructionHasOneGuard) {
+    Module module({.target = "sm_80"});
+    auto& k = module.entry("k");
+    const auto p = k.reg<pred>("p"), q = k.reg<pred>("q");
+    const auto x = k.reg<u32>();
+    k.guarded(p, [&] {
+        k.emit<"mov.u32">(x, 1);
+        k.if_(q).emit<"mov.u32">(x, 2);
+        k.emit<"mov.u32">(x, 3);
+    });
+    EXPECT_THAT(k.instruction_count(), 3u);
+    ASSERT_FALSE(module.ptx());
+    EXPECT_EQ(module.ptx().error().code, Errc::guard_invalid);
+    EXPECT_EQ(message(module.ptx().error()),
+              "an instruction has one guard: %q within the instructions under %p");
+    EXPECT_THAT(module.text(),
+                HasSubstr("\t@%p mov.u32 %u1, 1;\n\t@%q mov.u32 %u1, 2;\n\t@%p mov.u32 %u1, 3;\n"));
 }
 
 TEST(Dsl, AKernelIsASkeleton) {

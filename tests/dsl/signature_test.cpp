@@ -180,5 +180,32 @@ TEST_F(DslSignature, AnInputThatIsWrittenByItsNameIsRefused) {
     EXPECT_EQ(on_one_path.error().code, Errc::stub_output_not_written);
 }
 
+// So it is of what branches, and of what C++ writes after it is read.
+TEST_F(DslSignature, AnOutputIsWrittenOnEachPathBeforeItIsRead) {
+    const auto signature = Signature::parse("out f32 y, in f32 x, in pred odd");
+    const Policy policy{.allowed = Effect::branch};
+    using Operands = SignatureOf<Out<"y", f32>, In<"x", f32>, In<"odd", pred>>;
+    const auto in_a_branch = stub<Operands>(
+        *signature, [](auto& b, auto y, auto x, auto odd) { b.if_(odd, [&] { emit<"neg.f32">(b, y, x); }); },
+        policy);
+    ASSERT_FALSE(in_a_branch);
+    EXPECT_EQ(in_a_branch.error().code, Errc::stub_output_not_written);
+    EXPECT_THAT(message(in_a_branch.error()), HasSubstr("_y is not written on every path"));
+    const auto read_first = stub<Operands>(
+        *signature, [](auto& b, auto y, auto x, auto) { emit<"add.f32">(b, y, x, y); }, policy);
+    ASSERT_FALSE(read_first);
+    EXPECT_EQ(read_first.error().code, Errc::stub_output_read);
+    EXPECT_THAT(describe(read_first.error()), HasSubstr("add.f32 _y, _x, _y;\n\t                ^~"));
+    const auto on_both = stub<Operands>(
+        *signature,
+        [](auto& b, auto y, auto x, auto odd) {
+            b.if_(
+                odd, [&] { emit<"neg.f32">(b, y, x); }, [&] { emit<"abs.f32">(b, y, x); });
+            emit<"add.f32">(b, y, x, y);
+        },
+        policy);
+    EXPECT_TRUE(on_both) << describe(on_both.error());
+}
+
 }  // namespace
 }  // namespace ptxgraft

@@ -349,6 +349,34 @@ TEST(TensorKernel, TensorMapsOfDynamicExtentsAreMadeAtTheLaunch) {
     EXPECT_EQ(sizes(device, {{a, {6, 15}}}).error().code, Errc::tensor_map_invalid) << "rows of 60 bytes";
 }
 
+// Each is a parameter of the entry; the error names both, and there is no need to emit anything.
+TEST(TensorKernel, NoTwoParametersHaveOneName) {
+    const auto body = [](FunctionBuilder<>& k, const Specialisation&) { k.emit<"ret">(); };
+    const auto error_of = [&](KernelOptions options) {
+        options.name = "k";
+        const auto ptx = TensorKernel(std::move(options), body).ptx({{"n", 8}});
+        EXPECT_FALSE(ptx);
+        EXPECT_EQ(ptx.error().code, Errc::name_redeclared);
+        return message(ptx.error());
+    };
+    EXPECT_EQ(error_of({.inputs = {Tile("n", f32).named("a")}, .outputs = {Tile("n", f32).named("a")}}),
+              "input 0 and output 0 of k are both named a");
+    EXPECT_EQ(error_of({.inputs = {Tile("n", f32), Tile("n", f32).named("x0")}}),
+              "input 0 and input 1 of k are both named x0");
+    EXPECT_EQ(error_of({.inputs = {Tile("n", f32).named("n")}, .dynamic = {"n"}}),
+              "input 0 and dynamic extent 0 of k are both named n");
+    EXPECT_EQ(error_of({.inputs = {Tile("n", f32)}, .dynamic = {"n", "m", "n"}}),
+              "dynamic extent 0 and dynamic extent 2 of k are both named n");
+    // A tile may have the name of an extent that is a number.
+    EXPECT_TRUE(TensorKernel({.name = "k", .inputs = {Tile("n", f32).named("n")}}, body).ptx({{"n", 8}}));
+    // What the body declares is named beside the tensor.
+    const auto again = [](FunctionBuilder<>& k, const Specialisation&) { (void)k.argument<u32>("a"); };
+    const auto ptx =
+        TensorKernel({.name = "k", .inputs = {Tile("n", f32).named("a")}}, again).ptx({{"n", 8}});
+    ASSERT_FALSE(ptx);
+    EXPECT_EQ(message(ptx.error()), "a of k is declared twice: .param .u64 a, and .param .u32 a");
+}
+
 TEST(TensorKernel, OneForATargetIsForNoOther) {
     const auto made = box_copy(Layout::row);
     EXPECT_THAT(made.ptx({{"M", 8}, {"N", 8}}).value(), HasSubstr(".target sm_90a"));

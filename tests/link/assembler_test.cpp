@@ -124,6 +124,38 @@ TEST(AssemblerText, MoreThreadsThanItCountsAreRefused) {
         EXPECT_TRUE(default_assembler().assemble(with(within))) << within;
 }
 
+// ptxas, and nvPTXCompiler with the program that it is in, die of the load or the store of such a parameter.
+TEST(AssemblerText, ParametersThatAreReadHaveNoNamesOfSpecialRegisters) {
+    const auto module = [](std::string_view text) {
+        return ".version 9.0\n.target sm_90a\n.address_size 64\n" + std::string(text);
+    };
+    for (const char* fatal :
+         {".entry k(.param .u64 %tid) { .reg .b64 a; ld.param.u64 a, [%tid]; st.global.u64 [a], a; ret; }",
+          ".entry k(.param .u32 n, .param .u32 %clock_hi) {.reg .b32 a; ld.param.b32 a, [ %clock_hi + 0]; "
+          "ret;}",
+          ".func (.param .align 8 .b64 %envreg3) f() { st.param.b64 [%envreg3], 3; ret; }",
+          ".entry k() { .reg .b64 a; .param .u64 b, %laneid; st.param.u64 [%laneid], a; ret; }"}) {
+        const std::string text = module(fatal);
+        for (const Assembler* assembler : {nvptxcompiler(), nvjitlink()}) {
+            if (assembler == nullptr) continue;
+            const auto cubin = assembler->assemble(text);
+            ASSERT_FALSE(cubin) << fatal;
+            EXPECT_EQ(cubin.error().code, Errc::assemble_failed);
+            EXPECT_THAT(describe(cubin.error(), text), HasSubstr("is a special register too")) << fatal;
+            EXPECT_THAT(text.substr(cubin.error().span.begin - 2, 3), HasSubstr("[")) << fatal;
+        }
+    }
+    // What nobody reads, arrays, registers, and names that only look alike are the assembler's business.
+    for (const char* fine :
+         {".entry k(.param .u64 %tid) { .reg .b32 a; mov.u32 a, %laneid; ret; }",
+          ".entry k(.param .align 8 .b8 %tid[8]) { .reg .b64 a; ld.param.u64 a, [%tid]; st.global.u64 [a], "
+          "a; ret; }",
+          ".entry k(.param .u64 %tids) { .reg .b64 a; ld.param.u64 a, [%tids]; st.global.u64 [a], a; ret; }",
+          ".entry k() { .reg .b64 %tid; mov.b64 %tid, 0; st.global.u64 [%tid], %tid; ret; }  // .param .u64 "
+          "%tid;"})
+        EXPECT_TRUE(default_assembler().assemble(module(fine))) << fine;
+}
+
 // --- a wrong version
 
 TEST(AssemblerFault, TheDefaultMakesNoRotationOfADifference) {

@@ -71,17 +71,46 @@ INSTANTIATE_TEST_SUITE_P(
             "\t{\n\tmov.u32 _o, 0;\n\t@_q bra done;\n\tadd.f32 _acc, _acc, _x;\n\tdone:\n\t}\n",
             Effect::branch}));
 
+// An `out` operand is written on every path, each of them another way, and read behind that.
+TEST(StubOutputs, AreWrittenOnEveryPath) {
+    for (const std::string_view text : {
+             "@q bra a; mov.u32 o, 1; bra b; a: mov.u32 o, 2; b: add.u32 o, o, 1;",
+             "@q mov.u32 o, 1; @!q mov.u32 o, 2; add.u32 o, o, 1;",
+             "@q mov.u32 o, 1; @q add.u32 o, o, 1; @!q mov.u32 o, 2;",
+             "@!q bra a; mov.u32 o, 1; a: @!q mov.u32 o, 2; add.u32 o, o, 1;",
+             "@q mov.u32 o, 1; @!q bra a; add.u32 o, o, 3; bra b; a: mov.u32 o, 4; b:",
+             "again: mov.u32 o, row; add.u32 m, m, o; setp.lt.s32 r, m, 9; @r bra again;",
+             "mov.u32 o, 0; again: add.u32 o, o, 1; setp.lt.u32 r, o, row; @r bra again;",
+             "bra b; a: add.u32 o, o, 1; bra c; b: mov.u32 o, 7; bra a; c:",
+             "@q bra a; mov.u32 o, 1; @!q bra b; a: mov.u32 o, 2; b:",
+             "setp.eq.u32 r, row, 0; @r mov.u32 o, 1; @!r mov.u32 o, 2; not.pred r, r; @r add.u32 o, o, 1;",
+             "@q trap; @!q mov.u32 o, 1; add.u32 o, o, 1;",
+             "{ .reg .pred r; setp.eq.u32 r, row, 1; @r bra a; } mov.u32 o, 1; bra b; a: mov.u32 o, 2; b:",
+         }) {
+        const std::string whole = ".reg .pred r; " + std::string(text);
+        const auto stub = Stub::from_ptx(whole, signature(), {Effect::branch | Effect::exit, false});
+        ASSERT_TRUE(stub) << describe(stub.error(), whole);
+        const std::string module = test::kernel(signature(), stub->ptx());
+        const auto cubin = test::assemble(module);
+        EXPECT_TRUE(cubin) << describe(cubin.error(), module);
+    }
+}
+
 struct Bad {
     const char* text;
     Errc code;
     std::uint32_t line, column;
     Effect allowed = Effect::none;
+    const char* operands = nullptr;  // the signature, where it is not signature()
 };
 
 class StubRefuses : public testing::TestWithParam<Bad> {};
 
 TEST_P(StubRefuses, AtThisPlace) {
-    const auto stub = Stub::from_ptx(GetParam().text, signature(), {GetParam().allowed, false});
+    const char* const operands = GetParam().operands;
+    const auto stub =
+        Stub::from_ptx(GetParam().text, operands != nullptr ? *Signature::parse(operands) : signature(),
+                       {GetParam().allowed, false});
     ASSERT_FALSE(stub) << stub->ptx();
     if (GetParam().code != Errc::ok) {
         EXPECT_EQ(name(stub.error().code), name(GetParam().code)) << describe(stub.error(), GetParam().text);
@@ -101,6 +130,27 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"@q mov.u32 o, 1;", Errc::stub_output_not_written, 1, 1},
         Bad{".reg .pred r; not.pred r, q; @r mov.u32 o, 1; not.pred r, r; @!r mov.u32 o, 2;",
             Errc::stub_output_not_written, 1, 1},
+        // a branch around the write, or around one of two
+        Bad{"@q bra done; mov.u32 o, 1; done:", Errc::stub_output_not_written, 1, 1, Effect::branch},
+        Bad{"@q bra a; mov.u32 o, 1; bra b; a: @q mov.f32 acc, x; b:", Errc::stub_output_not_written, 1, 1,
+            Effect::branch},
+        Bad{".reg .pred r; mov.pred r, q; @r mov.u32 o, 1; @q bra a; not.pred r, q; a: @!r mov.u32 o, 2;",
+            Errc::stub_output_not_written, 1, 1, Effect::branch},
+        Bad{".reg .pred r; @q bra t; setp.eq.u32 r, row, 0; t: @r mov.u32 o, 1; @q bra e;\n@!q mov.u32 o, 2; "
+            "e:",
+            Errc::stub_output_not_written, 1, 1, Effect::branch},
+        // read first: in a line, under the other guard, on one path, in the first round of a loop
+        Bad{"add.u32 o, o, row;", Errc::stub_output_read, 1, 12},
+        Bad{"mov.u32 o, 0; @q mov.f32 f, acc;\nadd.f32 acc, acc, f; mov.f32 f, x;", Errc::stub_output_read, 2,
+            19, Effect::none, "out u32 o, mod f32 acc, out f32 f, in pred q, in f32 x"},
+        Bad{"@q mov.u32 o, 1; @!q add.u32 o, o, 2;", Errc::stub_output_read, 1, 33},
+        Bad{"@q bra a; mov.u32 o, 1; a: add.u32 o, o, 2;", Errc::stub_output_read, 1, 39, Effect::branch},
+        Bad{"again: add.u32 m, o, 1; mov.u32 o, row; @q bra again;", Errc::stub_output_read, 1, 19,
+            Effect::branch},
+        Bad{"st.global.u32 [o+4], row; mov.b64 o, p;", Errc::stub_output_read, 1, 16, Effect::store,
+            "out u64 o, in u32 row, in u64 p"},
+        Bad{"@o mov.u32 m, 1; setp.eq.u32 o, m, 0;", Errc::stub_output_read, 1, 1, Effect::none,
+            "out pred o, mod u32 m"},
         Bad{"mov.u32 o, 0;\nadd.f32 acc, acc, y;", Errc::stub_register_unknown, 2, 19},
         Bad{"mov.u32 o, %r1;", Errc::stub_register_unknown, 1, 12},
         Bad{"{ .reg .u32 t; } mov.u32 o, t;", Errc::stub_register_unknown, 1, 29},

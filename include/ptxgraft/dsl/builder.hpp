@@ -247,6 +247,7 @@ class PTXGRAFT_API Emitter {
     [[nodiscard]] Expected<void> check(std::string_view name, std::span<const Shape> operands);
     [[nodiscard]] static std::vector<Shape> shapes_of(std::span<const AnyOperand> operands);
     void require(std::string_view name, const isa::Match& match);
+    void keep_second_guard(std::string_view first, std::string_view second);
     void line(std::uint32_t number);
     Expected<void> keep(tl::unexpected<Error> error);
 
@@ -287,14 +288,18 @@ template <Target On> class GuardedOn {
     Expected<void> emit(std::string_view name, const Operands&... operands) const;
 
   private:
+    friend class Builder<On>;
     // While it emits, the builder has the guard.
     template <class Emit> auto under_guard(const Emit& emit) const {
-        builder_.guard_ = guard_;
-        builder_.is_guard_negated_ = is_negated_;
         struct End {
             Builder<On>& builder;
-            ~End() { builder.guard_ = {}; }
+            std::string_view guard = builder.guard_;
+            bool is_negated = builder.is_guard_negated_;
+            ~End() { builder.guard_ = guard, builder.is_guard_negated_ = is_negated; }
         } end{builder_};
+        if (!end.guard.empty()) builder_.keep_second_guard(end.guard, guard_);
+        builder_.guard_ = guard_;
+        builder_.is_guard_negated_ = is_negated_;
         return emit();
     }
     Builder<On>& builder_;
@@ -315,6 +320,12 @@ template <Target On = any_target> class Builder : public Emitter {
     [[nodiscard]] GuardedOn<On> if_(Pred p) { return {*this, p}; }
     [[nodiscard]] GuardedOn<On> if_(NotPred p) { return {*this, p}; }
     [[nodiscard]] GuardedOn<On> if_(ReadReg<pred> p) { return {*this, p}; }
+
+    /// `@%p1` before each instruction of the body, which branches around nothing: what the body emits with a
+    /// guard of its own is the builder's error.
+    template <class P, class Body>
+    requires std::invocable<Body>
+    void guarded(P p, Body&& body) { if_(p).under_guard(body); }
 
     /// `@!%p1 bra L1;`, the body, `L1:`.
     template <class P, class Then>

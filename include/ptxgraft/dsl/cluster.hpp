@@ -132,6 +132,51 @@ template <Target On> class NamedBarrier {
     std::uint32_t number_, threads_;
 };
 
+/// Groups of as many warps each, 0 and on, that take turns in that order: what one does between take() and
+/// pass() no other does meanwhile. Each group has a barrier, new_barrier(), at which it waits and the one
+/// before it arrives. Each group passes as often as it takes, and all of them as often as each other.
+///
+/// @code
+/// Turns turns(k, 2, 128);                              // two groups of 128 threads
+/// turns.begin(group);                                  // all groups: the last one passes, to group 0
+/// k.loop([&](Label end) { … turns.take(); … turns.pass(); … });
+/// turns.end();                                         // group 0 takes the turn that nobody uses
+/// @endcode
+template <Target On> class Turns {
+  public:
+    Turns(FunctionBuilder<On>& k, std::uint32_t groups, std::uint32_t threads)
+        : k_(k), first_(k.new_barrier()), groups_(groups), threads_(2 * threads) {
+        for (std::uint32_t i = 1; i < groups; ++i) (void)k.new_barrier();
+    }
+    /// From here on `group` is the number of this thread's; pass() where it is the last one.
+    void begin(Reg<u32> group) {
+        group_ = group;
+        k_.if_(value(k_, group) == groups_ - 1, [&] { pass(); });
+    }
+    /// `add.u32 %u1, group, 1;` (the number of its barrier) and `bar.sync %u1, 256;`
+    void take() const { k_.template emit<"bar.sync">(value(k_, group_) + first_, threads_); }
+    /// @code
+    /// add.u32 next, group, 2;
+    /// setp.gt.u32 %p, next, 2;         // the last group's
+    /// selp.b32 next, 1, next, %p;
+    /// bar.arrive next, 256;
+    /// @endcode
+    void pass() const {
+        const auto next = value(k_, group_) + (first_ + 1);
+        k_.template emit<"selp.b32">(next, first_, next, next > first_ + groups_ - 1);
+        k_.template emit<"bar.arrive">(next, threads_);
+    }
+    /// take() where it is group 0.
+    void end() const {
+        k_.if_(value(k_, group_) == 0, [&] { take(); });
+    }
+
+  private:
+    FunctionBuilder<On>& k_;
+    std::uint32_t first_, groups_, threads_;  // threads of two groups: who waits and who arrives
+    Reg<u32> group_ = {};
+};
+
 /// True in one lane, always the same, of a whole warp that comes here: `elect.sync _|%p1, -1;` (PTX ISA
 /// 9.7.13.14). From sm_90 on, PTX 8.0.
 template <Target On> [[nodiscard]] Pred elect(Builder<On>& b) {

@@ -1,7 +1,7 @@
 #pragma once
 /// @file dsl/matrix.hpp
 /// Where the elements of matrices are: in the registers of mma and wgmma, in the rows that ldmatrix reads, in
-/// swizzled tiles of shared memory. All of it is constexpr and prints nothing, but for three functions at the
+/// swizzled tiles of shared memory. All of it is constexpr and prints nothing, but for the functions at the
 /// end, which say what they print.
 ///
 /// @code
@@ -54,6 +54,16 @@ constexpr std::uint32_t per_register(std::uint32_t bits) { return bits == 64 ? 1
 [[nodiscard]] constexpr Place wgmma_d(std::uint32_t thread, std::uint32_t i) {
     const Place of_tile = mma_d(thread % 32, i % 4);
     return {16 * (thread / 32) + of_tile.row, 8 * (i / 4) + of_tile.col};
+}
+
+/// D of products side by side, in a warp, as Regs<f32, N>: 16 rows of 2 N columns, of which register 4 j + i
+/// is register i of mma_d, 8 j columns on; wgmma_d has it so in each warp. Of a register: 0 for the lane's
+/// first row, 1 for the one 8 below; its column, from the lane's first one on.
+[[nodiscard]] constexpr std::size_t half_of(std::size_t i) {
+    return wgmma_d(0, static_cast<std::uint32_t>(i)).row / 8;
+}
+[[nodiscard]] constexpr std::uint32_t column_of(std::size_t i) {
+    return wgmma_d(0, static_cast<std::uint32_t>(i)).col;
 }
 
 /// The row, and the first of its 8 columns of 16 bits, whose address a lane gives to ldmatrix .x4 for 16 rows
@@ -187,6 +197,20 @@ template <Target On> void swizzle(Builder<On>& b, TensorSwizzle how, Reg<u32> of
     b.template emit<"xor.b32">(offset, offset, pattern);
 }
 
+/// Two .f32 as a pair of .bf16 or .f16 in one register, the first one in its lower half:
+/// `cvt.rn.bf16x2.f32 d, second, first;`
+template <Type T, Target On>
+requires(T == bf16 || T == f16) void pack(Builder<On>& b, const Reg<b32>& d, const Reg<f32>& first,
+                                          const Reg<f32>& second) {
+    b.template emit<typed<typed<"cvt.rn", T == bf16 ? bf16x2 : f16x2>(), f32>()>(d, second, first);
+}
+/// The same of D of products side by side, a pair each. Registers 4 j to 4 j + 3 are A of a product with rows
+/// 16 j and on: mma_a of mma_d.
+template <Type T, Target On, std::size_t N>
+void pack(Builder<On>& b, const std::array<Reg<b32>, N / 2>& d, const Regs<f32, N>& from) {
+    for (std::size_t i = 0; i < N / 2; ++i) pack<T>(b, d[i], from[2 * i], from[2 * i + 1]);
+}
+
 namespace emitting {
 template <Target On>
 Reg<u32> ldmatrix_offset(Builder<On>& b, const TileRows& tile, Reg<u32> lane, Reg<u32> row,
@@ -249,6 +273,15 @@ template <Target On> Reg<u64> descriptor(Builder<On>& b, std::uint64_t bits, Reg
 /// @endcode
 template <Target On> Reg<u64> descriptor(Builder<On>& b, const MatrixDescriptor& of, Reg<u32> address) {
     return emitting::descriptor(b, of.bits(), address);
+}
+
+/// The same matrix in another one of stages that lie one behind the other:
+/// `mad.wide.u32 descriptor, stage, 1024, first;` (MatrixDescriptor::advance(stage_bytes)).
+template <Target On>
+Reg<u64> descriptor_in(Builder<On>& b, Reg<u32> stage, std::uint32_t stage_bytes, Reg<u64> first) {
+    const auto made = b.template reg<u64>();
+    b.template emit<"mad.wide.u32">(made, stage, MatrixDescriptor::advance(stage_bytes), first);
+    return made;
 }
 
 }  // namespace ptxgraft::dsl

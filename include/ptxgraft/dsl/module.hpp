@@ -13,15 +13,20 @@
 /// const auto ptx = module.ptx();
 /// @endcode
 
+#include <array>
+#include <bit>
 #include <concepts>
 #include <cstdint>
 #include <deque>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <type_traits>
 #include <vector>
 
 #include "ptxgraft/dsl/builder.hpp"
@@ -91,7 +96,33 @@ template <Type T, std::size_t N>
     return emitting::fragment(Direction::out, name, regs);
 }
 
+/// The same of a value (value.hpp): its register.
+template <Type T, Target On> [[nodiscard]] SiteArgument in(std::string_view name, const Value<T, On>& value) {
+    return in(name, value.reg);
+}
+template <Type T, Target On>
+[[nodiscard]] SiteArgument mod(std::string_view name, const Value<T, On>& value) {
+    return mod(name, value.reg);
+}
+template <Type T, Target On>
+[[nodiscard]] SiteArgument out(std::string_view name, const Value<T, On>& value) {
+    return out(name, value.reg);
+}
+
 namespace emitting {
+
+// The type of a field of a struct.
+template <class Field> consteval Type type_of_field() {
+    static_assert(
+        std::is_arithmetic_v<Field> || std::is_pointer_v<Field> || std::is_enum_v<Field>,
+        "a field is a number or a pointer; others are read by their bytes: parameter(name, bytes, align)");
+    constexpr std::array unsigned_types = {u8, u16, u32, u64}, signed_types = {s8, s16, s32, s64};
+    constexpr auto size = static_cast<std::size_t>(std::countr_zero(sizeof(Field)));
+    if constexpr (std::is_floating_point_v<Field>)
+        return sizeof(Field) == 4 ? f32 : f64;
+    else
+        return std::is_signed_v<Field> ? signed_types[size] : unsigned_types[size];
+}
 
 // A function's head, beside its body.
 struct Head {
@@ -100,10 +131,15 @@ struct Head {
     std::vector<std::string> returns = {}, parameters = {};  // ".param .u64 data"
     std::string directives = {};                             // behind them
     std::string variables = {};                              // lines within its body
+    // Parameters and variables by name, as they are declared.
+    std::map<std::string, std::string, std::less<>> declared = {};
 };
 
-PTXGRAFT_API void add_parameter(Head& head, std::string_view name, const VariableOptions& of, bool is_return);
-PTXGRAFT_API void add_variable(Head& head, Space space, std::string_view name, const VariableOptions& of);
+// Errc::name_redeclared of a name that the function has.
+PTXGRAFT_API Expected<void> add_parameter(Head& head, std::string_view name, const VariableOptions& of,
+                                          bool is_return);
+PTXGRAFT_API Expected<void> add_variable(Head& head, Space space, std::string_view name,
+                                         const VariableOptions& of);
 PTXGRAFT_API Expected<void> add_directives(Head& head, const EntryDirectives& all);
 PTXGRAFT_API std::string targets_line(std::string_view name, std::string_view directive,
                                       std::span<const std::string_view> targets);
@@ -118,30 +154,56 @@ PTXGRAFT_API std::string site_after(std::span<const SiteArgument> arguments);
 
 }  // namespace emitting
 
+/// A parameter that is a struct of C++, by value: FunctionBuilder::structure.
+template <class S>
+requires(std::is_standard_layout_v<S>&& std::is_trivially_copyable_v<S>) struct Structure
+    : Variable<Space::param> {
+    /// The bytes before a field.
+    template <class Field> [[nodiscard]] static std::int64_t offset_of(Field S::*field) {
+        static const S any{};
+        return reinterpret_cast<const char*>(&(any.*field)) - reinterpret_cast<const char*>(&any);
+    }
+};
+template <class S> struct shaping::Of<Structure<S>> : shaping::Of<Variable<Space::param>> {};
+
 /// An entry or a device function: its body is what it emits. Belongs to its module.
 template <Target On = any_target> class FunctionBuilder : public Builder<On> {
   public:
     /// Its name, for calls: `b.emit<"call.uni">(list(result), f.name(), list(a, b))`.
     [[nodiscard]] FunctionName name() const { return {head_.name}; }
 
-    /// A parameter, in .param space: `.param .u64 data`.
+    /// A parameter, in .param space: `.param .u64 data`. That of a device function is `.b16` of a u16 or s16,
+    /// and `.b8` of a u8 or s8: ptxas passes no others. A predicate goes as a u32.
     template <Type T> Variable<Space::param> parameter(std::string_view name) {
-        emitting::add_parameter(head_, name, {.type = declared_type(T)}, false);
+        static_assert(T != pred, "a predicate is no parameter: hand over a u32, and compare it");
+        keep_error(emitting::add_parameter(head_, name, {.type = declared_type(T)}, false));
         return {this->own_name(name)};
     }
     /// One of bytes: a struct, or with 128 bytes at 64 a tensor map.
     Variable<Space::param> parameter(std::string_view name, std::uint64_t bytes, std::uint32_t align) {
-        emitting::add_parameter(head_, name, {.type = b8, .count = bytes, .align = align}, false);
+        keep_error(emitting::add_parameter(head_, name, {.type = b8, .count = bytes, .align = align}, false));
         return {this->own_name(name)};
     }
     Variable<Space::param> tensor_map(std::string_view name) { return parameter(name, 128, 64); }
+    /// One of a struct that a launch hands over as it is: `.param .align 8 .b8 q[24]`.
+    template <class S> Structure<S> structure(std::string_view name) {
+        return {parameter(name, sizeof(S), alignof(S))};
+    }
+    /// A field of it, by its type: emits `ld.param.u32 %u1, [q+16];` of `k.load(q, &Tensor::head)`.
+    template <class S, class Field> auto load(const Structure<S>& of, Field S::*field) {
+        constexpr Type type = emitting::type_of_field<Field>();
+        const auto value = this->template reg<type>();
+        this->template emit<typed<"ld.param", type>()>(value, at(of, of.offset_of(field)));
+        return value;
+    }
     /// What a device function gives back.
     template <Type T> Variable<Space::param> result(std::string_view name) {
+        static_assert(T != pred, "a predicate is no result: give back a u32, which selp makes of it");
         if (head_.is_entry) (void)this->keep(fail(Errc::directive_invalid, "an entry gives nothing back"));
-        emitting::add_parameter(head_, name, {.type = declared_type(T)}, true);
+        keep_error(emitting::add_parameter(head_, name, {.type = declared_type(T)}, true));
         return {this->own_name(name)};
     }
-    /// A parameter and its value: emits `ld.param.u64 %rd1, [data];`.
+    /// A parameter and its value, as parameter() declares it: emits `ld.param.u64 %rd1, [data];`.
     template <Type T> Reg<T> argument(std::string_view name) {
         const auto of = parameter<T>(name);
         const auto value = this->template reg<T>();
@@ -150,11 +212,11 @@ template <Target On = any_target> class FunctionBuilder : public Builder<On> {
     }
     /// Variables of the function, before its first statement.
     Variable<Space::shared> shared(std::string_view name, const VariableOptions& of) {
-        emitting::add_variable(head_, Space::shared, name, of);
+        keep_error(emitting::add_variable(head_, Space::shared, name, of));
         return {this->own_name(name)};
     }
     Variable<Space::local> local(std::string_view name, const VariableOptions& of) {
-        emitting::add_variable(head_, Space::local, name, of);
+        keep_error(emitting::add_variable(head_, Space::local, name, of));
         return {this->own_name(name)};
     }
     /// Where a `brx.idx` may go, by its index from 0: emits `T_1: .branchtargets L1, L2;` (PTX ISA 11.3.1,
@@ -194,10 +256,7 @@ template <Target On = any_target> class FunctionBuilder : public Builder<On> {
         return barriers_ < 15 ? ++barriers_ : barriers_;
     }
     /// In place of those that were said before.
-    void directives(const EntryDirectives& all) {
-        if (auto done = emitting::add_directives(head_, all); !done)
-            (void)this->keep(tl::unexpected<Error>(done.error()));
-    }
+    void directives(const EntryDirectives& all) { keep_error(emitting::add_directives(head_, all)); }
 
     /// Declares a site (site.hpp), whose default stub is what the body emits: copies of the operands into the
     /// registers that stubs name `_acc`, the body, and copies back. The body must name them: it gets nothing.
@@ -250,6 +309,9 @@ template <Target On = any_target> class FunctionBuilder : public Builder<On> {
 
   private:
     friend class Module;
+    void keep_error(const Expected<void>& done) {
+        if (!done) (void)this->keep(tl::unexpected<Error>(done.error()));
+    }
     template <class Operand> std::vector<std::string_view> registers_of() {
         if constexpr (Operand::count == 0) return {this->own(emitting::register_of(Operand::operand()))};
         std::vector<std::string_view> all;

@@ -110,6 +110,14 @@ struct NotPred {
 /// Registers of one type: an array, a fragment; written as a vector.
 template <Type T, std::size_t N> using Regs = std::array<Reg<T>, N>;
 
+/// Some of them: Count from `first` on.
+template <std::size_t Count, class R, std::size_t N>
+[[nodiscard]] constexpr std::array<R, Count> slice(const std::array<R, N>& all, std::size_t first) {
+    std::array<R, Count> some;
+    for (std::size_t i = 0; i < Count; ++i) some[i] = all[first + i];
+    return some;
+}
+
 /// A constant whose value is part of its type, so that C++ checks the range that an instruction gives it.
 template <auto Value> struct Imm {};
 template <auto Value> inline constexpr Imm<Value> imm{};

@@ -16,6 +16,7 @@
 /// @endcode
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "ptxgraft/dsl/module.hpp"
@@ -94,6 +95,8 @@ template <Target On> class Barriers {
         return barrier;
     }
 
+    [[nodiscard]] std::uint32_t stages() const { return count_; }
+
   private:
     template <Literal TryWait> void wait_by(const Cursor& at) const {
         const auto barrier = address(at);
@@ -110,6 +113,57 @@ template <Target On> class Barriers {
     FunctionBuilder<On>& k_;
     std::uint32_t count_;
     Reg<u32> first_;
+};
+
+/// The stages that one thread fills by copies and some warps empty: two barriers for each, and on either side
+/// the next one.
+///
+/// @code
+/// Ring ring(k, "keys", 4);              // barriers keys_full and keys_empty
+/// …                                     // one thread: ring.init(8), of 8 warps
+/// ring.begin_filling();                 // the producer
+/// ring.fill(bytes, [&](Reg<u32> barrier) { … });      // copies to ring.next.stage
+/// …
+/// ring.begin_emptying();                // a consumer
+/// ring.wait();                          // … reads ring.next.stage …
+/// ring.free(is_first_lane);
+/// @endcode
+template <Target On> class Ring {
+  public:
+    Ring(FunctionBuilder<On>& k, const std::string& name, std::uint32_t stages)
+        : full(k, name + "_full", stages), empty(k, name + "_empty", stages), k_(k) {}
+
+    Barriers<On> full, empty;
+    Cursor next = {};  ///< the stage to be filled, or to be emptied
+
+    /// A stage is full by the producer and the bytes that it announces; empty by each consumer.
+    void init(std::uint32_t consumers) const {
+        full.init(1);
+        empty.init(consumers);
+    }
+    /// `next` is cursor(k, 1): the first round finds all stages empty.
+    void begin_filling() { next = cursor(k_, 1); }
+    /// `next` is cursor(k).
+    void begin_emptying() { next = cursor(k_); }
+    /// Waits until the next stage is empty, announces the bytes of the copies that the body emits, which gets
+    /// the barrier where they complete, and goes on to the stage behind: empty.wait(), full.expect_tx(),
+    /// advance().
+    template <class Body> void fill(std::uint32_t bytes, Body&& body) const {
+        empty.wait(next);
+        body(full.expect_tx(next, bytes));
+        advance(k_, next, full.stages());
+    }
+    /// Until the next stage is full: full.wait().
+    void wait() const { full.wait(next); }
+    /// One lane of each consumer says that it has read the stage; then the next one: empty.arrive_if(),
+    /// advance().
+    void free(Pred is_speaker) const {
+        empty.arrive_if(is_speaker, next);
+        advance(k_, next, full.stages());
+    }
+
+  private:
+    FunctionBuilder<On>& k_;
 };
 
 }  // namespace ptxgraft::dsl

@@ -24,6 +24,7 @@
 #include <utility>
 #include <vector>
 
+#include "ptxgraft/dsl/check.hpp"
 #include "ptxgraft/dsl/operand.hpp"
 #include "ptxgraft/site.hpp"
 
@@ -69,6 +70,8 @@ template <OperandName Name, Type T, std::size_t N = 0> using Out = SiteReg<Direc
 template <Direction D, OperandName Name, Type T, std::size_t N>
 struct shaping::Of<SiteReg<D, Name, T, N>> : shaping::Of<emitting::OperandBase<D, T, N>> {};
 
+template <Type T, Target On> struct Value;  // value.hpp
+
 /// The operands of a site, in any order.
 template <class... Operands> struct SignatureOf {};
 
@@ -102,6 +105,19 @@ template <OperandName Name, Type T, std::size_t N>
 template <OperandName Name, Type T, std::size_t N>
 [[nodiscard]] TypedArgument<Out<Name, T, N>> out(const Regs<T, N>& regs) {
     return {emitting::names_of(regs)};
+}
+
+template <OperandName Name, Type T, Target On>
+[[nodiscard]] TypedArgument<In<Name, T>> in(const Value<T, On>& value) {
+    return in<Name>(value.reg);
+}
+template <OperandName Name, Type T, Target On>
+[[nodiscard]] TypedArgument<Mod<Name, T>> mod(const Value<T, On>& value) {
+    return mod<Name>(value.reg);
+}
+template <OperandName Name, Type T, Target On>
+[[nodiscard]] TypedArgument<Out<Name, T>> out(const Value<T, On>& value) {
+    return out<Name>(value.reg);
 }
 
 /// What a site is declared with: `operands(mod<"acc">(sum), in<"bias">(b))`.

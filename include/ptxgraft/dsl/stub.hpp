@@ -27,7 +27,7 @@
 /// | an instruction that takes no register of this type | by C++; of `b["acc"]` when the stub is made |
 /// | an `In` operand is written | by C++; of `b.operand<T>(name)` when the stub is made |
 /// | a name, type, direction or number of elements that the site has otherwise | when the stub is made |
-/// | an `out` operand that is never written | when the stub is made (Stub::from_ptx) |
+/// | an `out` operand that is read before it is written, or not written on a path | when the stub is made |
 
 #include <concepts>
 #include <optional>

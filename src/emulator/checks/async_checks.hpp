@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "emulator/machine/frame.hpp"
+#include "emulator/machine/program.hpp"
 #include "emulator/memory/lanes.hpp"
 #include "emulator/races/accesses.hpp"
 
@@ -26,13 +27,6 @@ struct CopiedPiece {
     std::uint32_t wanted = 0;          ///< bytes that are read; zeros follow
     const std::byte* host = nullptr;   ///< what is there
     const std::byte* bytes = nullptr;  ///< and what will be
-};
-
-/// A wait for the bulk groups of a thread: the last `pending` ones are not waited for, nor, with
-/// `reads_only`, what the others write.
-struct BulkWait {
-    std::uint32_t pending = 0;
-    bool reads_only = false;
 };
 
 class AsyncChecks {

@@ -16,7 +16,7 @@ bool is_pure(const Program& program, const Operation& operation) {
         std::ranges::any_of(std::initializer_list<std::uint32_t>{1, 2, 4, 8, 16},
                             [&](std::uint32_t bytes) { return operation.execute == load_operation(bytes); });
     if (!loads) return false;
-    const Access& access = program.accesses[operation.extra];
+    const Access& access = program.access_of(operation);
     return access.space == Space::param && !access.has_base;
 }
 
@@ -26,8 +26,8 @@ bool is_pure(const Program& program, const Operation& operation) {
 // besides, all ways lead through it.
 Hammock find_hammock(const Program& program, std::uint32_t branch) {
     Hammock found;
-    std::set<std::uint32_t> left = {branch + 1, program.code[branch].extra};
-    if (program.code[branch].extra <= branch) return found;
+    std::set<std::uint32_t> left = {branch + 1, program.code[branch].branch_target()};
+    if (program.code[branch].branch_target() <= branch) return found;
     while (true) {
         const std::uint32_t at = *left.begin();
         left.erase(left.begin());
@@ -38,8 +38,8 @@ Hammock find_hammock(const Program& program, std::uint32_t branch) {
         }
         const Operation& operation = program.code[at];
         if (operation.execute == execute_branch) {
-            if (operation.extra <= at) return found;
-            left.insert(operation.extra);
+            if (operation.branch_target() <= at) return found;
+            left.insert(operation.branch_target());
             if (operation.guard != no_ref) left.insert(at + 1);
             continue;
         }

@@ -206,7 +206,7 @@ std::optional<Origin> MatrixDefinedness::first_undefined(const SharedRange& rang
 
 void MatrixDefinedness::track_wgmma(const Operation& operation, const WgmmaOperands& operands,
                                     const UndefinedOperands& undefined) {
-    const Wgmma& wgmma = warp_.program().matrices[operation.extra].wgmma;
+    const Wgmma& wgmma = warp_.program().matrix_of(operation).wgmma;
     const Ref* const results = warp_.operands(operation);
     if (!undefined.a && !undefined.b) {
         for (unsigned i = 0; i < operation.outputs; ++i) {

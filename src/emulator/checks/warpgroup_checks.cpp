@@ -114,7 +114,7 @@ void WarpgroupChecks::mark_fragments(const PendingWgmma& pending) {
     const Ref* const refs = warp_.operands(operation);
     std::vector<Fragment>& fragments = pending.frame->states.fragments;
     for (unsigned i = 0; i < operation.outputs; ++i) fragments[index_of(refs[i])].accumulates = true;
-    if (!warp_.program().matrices[operation.extra].a_in_registers) return;
+    if (!warp_.program().matrix_of(operation).a_in_registers) return;
     for (unsigned i = 0; i < fragment_of_a; ++i)
         if (const Ref ref = refs[operation.outputs + i]; is_register(ref))
             fragments[index_of(ref)].is_read = true;
@@ -124,8 +124,8 @@ const PendingWgmma* WarpgroupChecks::user_of(Ref ref) const {
     const auto uses = [&](const PendingWgmma& one) {
         const Operation& operation = warp_.program().code[one.pc];
         const Ref* const refs = warp_.operands(operation);
-        const unsigned count = operation.outputs +
-                               (warp_.program().matrices[operation.extra].a_in_registers ? fragment_of_a : 0);
+        const unsigned count =
+            operation.outputs + (warp_.program().matrix_of(operation).a_in_registers ? fragment_of_a : 0);
         return one.frame == &warp_.frame() &&
                std::any_of(refs, refs + count, [&](Ref used) { return used == ref; });
     };
@@ -294,7 +294,7 @@ bool WarpgroupChecks::check_accumulator(Ref ref, const Wgmma& wgmma) {
     if (fragment.accumulates) {
         const PendingWgmma* const user = user_of(ref);
         const Wgmma& other =
-            user == nullptr ? wgmma : warp_.program().matrices[warp_.program().code[user->pc].extra].wgmma;
+            user == nullptr ? wgmma : warp_.program().matrix_of(warp_.program().code[user->pc]).wgmma;
         const bool is_alike = other.n == wgmma.n && other.d == wgmma.d;
         if (!is_alike && !report_in_flight(ref, "use in another shape")) return false;
     }
@@ -302,7 +302,7 @@ bool WarpgroupChecks::check_accumulator(Ref ref, const Wgmma& wgmma) {
 }
 
 bool WarpgroupChecks::begin_wgmma(const Operation& operation) {
-    const MatrixInstruction& instruction = warp_.program().matrices[operation.extra];
+    const MatrixInstruction& instruction = warp_.program().matrix_of(operation);
     const Ref* const refs = warp_.operands(operation);
     if (fences() == 0 &&
         !warp_.checks().report({EmulatorCheck::async, Errc::register_not_fenced, warp_.pc()}, warp_.running(),
@@ -333,7 +333,7 @@ bool WarpgroupChecks::note_wgmma(const Operation& operation, const WgmmaOperands
     if (!warp_.checks().tracks_written() && !warp_.checks().async().is_on()) return true;
     Checker& checker = *warp_.cta().checker();
     const Checker::WgmmaReads& reads =
-        checker.wgmma_reads(warp_.program().matrices[operation.extra].wgmma, operands);
+        checker.wgmma_reads(warp_.program().matrix_of(operation).wgmma, operands);
     Located shared;
     warp_.memory().describe(Space::shared, 0, 0, shared);
     if (warp_.checks().async().is_on()) {

@@ -81,7 +81,7 @@ Expected<Draft> decode_async_store(FunctionDecoder& decoder, const MatchedInstru
 
 Expected<Draft> decode_wait(FunctionDecoder& decoder, const MatchedInstruction& instruction) {
     const std::uint32_t pending = TRY(decoder.pending_groups(instruction));
-    return Draft(execute_bulk_wait, pending * 2 + (instruction.has(".read") ? 1 : 0));
+    return Draft(execute_bulk_wait, BulkWait{pending, instruction.has(".read")}.bits());
 }
 
 constexpr std::string_view field_words[] = {

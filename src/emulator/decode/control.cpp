@@ -57,9 +57,11 @@ Expected<Draft> decode_call(FunctionDecoder& decoder, const MatchedInstruction& 
         return fail(Errc::name_undeclared, operands[target].span(), fmt::format("function {}", name));
     }
     if (operands.size() > target + 1 && operands.back().kind() == OperandKind::identifier)
-        if (const Symbol* const symbol = decoder.find(operands.back().text());
-            symbol != nullptr && symbol->kind == Symbol::Kind::prototype)
-            call.prototype = static_cast<std::uint32_t>(symbol->address);
+        if (const Symbol* const symbol = decoder.find(operands.back().text()); symbol != nullptr) {
+            const auto number = static_cast<std::uint32_t>(symbol->address);
+            if (symbol->kind == Symbol::Kind::prototype) call.prototype = number;
+            if (symbol->kind == Symbol::Kind::call_targets) call.targets = number;
+        }
     decoder.program().calls.push_back(std::move(call));
     return Draft(execute_call, static_cast<std::uint32_t>(decoder.program().calls.size() - 1));
 }

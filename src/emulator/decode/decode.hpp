@@ -325,6 +325,8 @@ class FunctionDecoder {
     Expected<void> declare_registers(const syntax::Statement& statement,
                                      const syntax::Statement::Variable& variable);
     void declare_labels(const syntax::Statement& parent);
+    void declare_list(std::string_view label, const isa::Symbol& declared, const syntax::Statement& list);
+    [[nodiscard]] std::vector<std::uint32_t> call_targets(const syntax::Statement& list) const;
     Expected<void> branch_targets(const syntax::Statement& statement);
     Expected<void> instruction(const syntax::Statement& statement);
     Expected<Draft> draft_of(const MatchedInstruction& instruction);

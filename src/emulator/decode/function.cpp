@@ -209,20 +209,30 @@ void FunctionDecoder::declare_labels(const Statement& parent) {
             label_pcs_.push_back(no_pc);  // it has not come yet
             return;
         }
-        if (!last.empty() && kind == StatementKind::directive && TokenView(s).text(0) == ".branchtargets") {
-            scopes().declare(last, {.kind = Symbol::Kind::table,
-                                    .address = program().branch_tables.size(),
-                                    .declared = declared});
-            program().branch_tables.emplace_back();
-        }
-        if (!last.empty() && kind == StatementKind::directive && TokenView(s).text(0) == ".callprototype") {
-            scopes().declare(last, {.kind = Symbol::Kind::prototype,
-                                    .address = program().prototypes.size(),
-                                    .declared = declared});
-            program().prototypes.push_back(signature_of(s));
-        }
+        if (!last.empty() && kind == StatementKind::directive) declare_list(last, declared, s);
         last = {};
     });
+}
+
+// What a label stands for in front of a directive that lists what a branch or a call may meet.
+void FunctionDecoder::declare_list(std::string_view label, const isa::Symbol& declared, const Statement& s) {
+    const auto add = [&](Symbol::Kind kind, auto& lists, auto list) {
+        scopes().declare(label, {.kind = kind, .address = lists.size(), .declared = declared});
+        lists.push_back(std::move(list));
+    };
+    if (declared.kind == isa::SymbolKind::branch_targets)  // whose labels are not all known yet
+        add(Symbol::Kind::table, program().branch_tables, std::vector<std::uint32_t>());
+    else if (declared.kind == isa::SymbolKind::call_targets)
+        add(Symbol::Kind::call_targets, program().call_targets, call_targets(s));
+    else if (declared.kind == isa::SymbolKind::prototype)
+        add(Symbol::Kind::prototype, program().prototypes, signature_of(s));
+}
+
+std::vector<std::uint32_t> FunctionDecoder::call_targets(const Statement& statement) const {
+    std::vector<std::uint32_t> functions;
+    for (const syntax::Token& token : statement.tokens())
+        if (const auto function = module_.find_function(token.text)) functions.push_back(*function);
+    return functions;
 }
 
 Expected<void> FunctionDecoder::statement(const Statement& statement, StatementKind kind) {

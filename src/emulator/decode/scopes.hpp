@@ -18,14 +18,24 @@ namespace ptxgraft::emulator {
 
 /// What a name stands for in a scope.
 struct Symbol {
-    enum class Kind : std::uint8_t { register_, vector, variable, external, label, table, prototype };
+    enum class Kind : std::uint8_t {
+        register_,
+        vector,
+        variable,
+        external,
+        label,
+        table,
+        prototype,
+        call_targets
+    };
     Kind kind = Kind::variable;
     Space space = Space::global;
     bool frame_relative = false;
-    bool dynamic = false;       ///< `.extern .shared`
-    std::uint32_t count = 0;    ///< registers of a vector
-    Ref ref = no_ref;           ///< of a register, or the first of a vector
-    std::uint64_t address = 0;  ///< of a variable, in its space; a label's, table's or prototype's number
+    bool dynamic = false;     ///< `.extern .shared`
+    std::uint32_t count = 0;  ///< registers of a vector
+    Ref ref = no_ref;         ///< of a register, or the first of a vector
+    std::uint64_t address =
+        0;  ///< of a variable, in its space; the number of a label, a table, a prototype, a list
     std::uint64_t bytes = 0;
     std::uint32_t element_bytes = 0;  ///< of an array's elements; 0: no array
     std::uint32_t since = 0;          ///< where the text declares it; 0: it stands before all its uses

@@ -110,7 +110,8 @@ class KeyWriter {
         byte(static_cast<std::uint8_t>(symbol.space));
         byte(static_cast<std::uint8_t>(
             (symbol.frame_relative ? 1 : 0) | (symbol.dynamic ? 2 : 0) | (symbol.declared.is_input ? 4 : 0) |
-            (symbol.declared.is_return ? 8 : 0) | (symbol.declared.is_array ? 16 : 0)));
+            (symbol.declared.is_return ? 8 : 0) | (symbol.declared.is_array ? 16 : 0) |
+            (symbol.declared.is_unreadable ? 32 : 0)));
         byte(static_cast<std::uint8_t>(symbol.declared.type));
         byte(symbol.declared.vector);
         byte(static_cast<std::uint8_t>(symbol.declared.space));

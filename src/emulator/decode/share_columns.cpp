@@ -82,7 +82,7 @@ class ColumnSharing {
         is_target_.assign(function_.end.code - function_.begin, false);
         const auto add = [&](std::uint32_t pc) { is_target_[pc - function_.begin] = true; };
         for (std::uint32_t pc = function_.begin; pc < function_.end.code; ++pc)
-            if (program_.code[pc].execute == execute_branch) add(program_.code[pc].extra);
+            if (program_.code[pc].execute == execute_branch) add(program_.code[pc].branch_target());
         for (std::uint32_t i = function_.first.branch_tables; i < function_.end.branch_tables; ++i)
             std::ranges::for_each(program_.branch_tables[i], add);
     }

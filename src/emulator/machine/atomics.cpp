@@ -156,7 +156,7 @@ template <class T> struct Elements {
 };
 
 template <class T, class F> Flow atomic(Warp& warp, const Operation& operation, std::uint32_t mask) {
-    const Access& access = warp.program().accesses[operation.extra];
+    const Access& access = warp.program().access_of(operation);
     Elements<T> elements(warp, operation, access);
     const auto bytes = static_cast<std::uint32_t>(sizeof(T) * elements.count);
     const bool is_checked = warp.checks().looks_at_memory();

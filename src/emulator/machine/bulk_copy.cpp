@@ -120,7 +120,7 @@ struct Lane {
 };
 
 const BulkCopy& copy_of(const Warp& warp, const Operation& operation) {
-    return warp.program().bulk_copies[operation.extra];
+    return warp.program().bulk_copy_of(operation);
 }
 
 template <class Do> Flow for_each(Warp& warp, std::uint32_t mask, Do&& work) {
@@ -344,8 +344,7 @@ Flow execute_bulk_commit(Warp& warp, const Operation&, std::uint32_t mask) {
 }
 
 Flow execute_bulk_wait(Warp& warp, const Operation& operation, std::uint32_t mask) {
-    warp.checks().async().wait_bulk_groups(
-        mask, {.pending = operation.extra / 2, .reads_only = operation.extra % 2 != 0});
+    warp.checks().async().wait_bulk_groups(mask, BulkWait::of(operation.extra));
     return Flow::next;
 }
 
@@ -355,7 +354,7 @@ Flow execute_proxy_fence(Warp& warp, const Operation&, std::uint32_t mask) {
 }
 
 Flow execute_async_store(Warp& warp, const Operation& operation, std::uint32_t mask) {
-    const AsyncStore& what = warp.program().async_stores[operation.extra];
+    const AsyncStore& what = warp.program().async_store_of(operation);
     const Ref* const refs = warp.operands(operation);
     const Space space = what.is_generic ? Space::generic : Space::shared_cluster;
     const auto bytes = static_cast<std::uint32_t>(what.bytes * what.count);
@@ -380,7 +379,7 @@ Flow execute_async_store(Warp& warp, const Operation& operation, std::uint32_t m
 // ------------------------------------------------------------------------------------------------- tensormap
 
 Flow execute_tensormap_replace(Warp& warp, const Operation& operation, std::uint32_t mask) {
-    const TensorMapReplace& what = warp.program().tensormap_replaces[operation.extra];
+    const TensorMapReplace& what = warp.program().tensormap_replace_of(operation);
     const Ref* const refs = warp.operands(operation);
     const Space space = what.is_shared ? Space::shared : what.is_global ? Space::global : Space::generic;
     return for_each(warp, mask, [&](const Lane& lane) -> bool {

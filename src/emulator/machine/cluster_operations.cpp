@@ -15,9 +15,9 @@ std::uint32_t rank_of(Warp& warp, std::uint64_t address) {
     return tag == 0 ? warp.cta().rank() : static_cast<std::uint32_t>(tag) - 1;
 }
 
-// Operations with `extra` have generic addresses: those of shared memory.
+// Generic addresses are those of shared memory.
 bool check_shared(Warp& warp, const Operation& operation, std::uint64_t address, unsigned lane) {
-    if (operation.extra == 0) return true;
+    if (!operation.takes_generic()) return true;
     const Space space = place(address).space;
     if (space == Space::shared || space == Space::shared_cluster) return true;
     return warp.fail(Errc::address_out_of_bounds, lane,
@@ -28,7 +28,7 @@ bool check_shared(Warp& warp, const Operation& operation, std::uint64_t address,
 
 Flow execute_cluster_arrive(Warp& warp, const Operation& operation, std::uint32_t mask) {
     Cluster& cluster = warp.cta().cluster();
-    if (cluster.arrive(warp, mask, operation.extra != 0 ? Semantics::relaxed : Semantics::release) ==
+    if (cluster.arrive(warp, mask, operation.is_relaxed() ? Semantics::relaxed : Semantics::release) ==
         Cluster::Arrival::twice)
         return warp.fail(Errc::barrier_invalid, first_lane(mask),
                          "a thread arrives at the cluster's barrier that has arrived and not waited yet");

@@ -1,5 +1,6 @@
 // Branches, calls, exits and the barriers of a CTA.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <bit>
 
@@ -36,7 +37,25 @@ bool check_registers(Warp& warp, const Call& call, std::uint32_t mask) {
     return true;
 }
 
+// PTX ISA 11.3.2: a call by address meets one of the functions that its list names.
+bool check_targets(Warp& warp, const Call& call, const Function& function, std::uint32_t mask) {
+    if (call.targets == Call::no_targets) return true;
+    const std::vector<Function>& functions = warp.program().functions;
+    std::vector<std::string_view> names;
+    for (const std::uint32_t listed : warp.program().call_targets[call.targets]) {
+        if (&functions[listed] == &function) return true;
+        names.push_back(functions[listed].name);
+    }
+    return warp.checks().report(
+        {EmulatorCheck::calls, Errc::call_mismatch, warp.pc(), function.has_code ? function.begin : no_pc},
+        mask, [&] {
+            return fmt::format("a call of {}, which its .calltargets does not name: {}", function.name,
+                               fmt::join(names, ", "));
+        });
+}
+
 bool check_call(Warp& warp, const Call& call, const Function& function, std::uint32_t mask) {
+    if (!check_targets(warp, call, function, mask)) return false;
     const bool has_prototype = call.prototype != Call::no_prototype;
     const std::vector<Signature>& prototypes = warp.program().prototypes;
     if (has_prototype ? fits(prototypes[call.prototype], function.signature) : fits(call, function.signature))
@@ -54,16 +73,16 @@ bool check_call(Warp& warp, const Call& call, const Function& function, std::uin
 }  // namespace
 
 Flow execute_branch(Warp& warp, const Operation& operation, std::uint32_t mask) {
-    return warp.schedule().branch(operation.extra, mask);
+    return warp.schedule().branch(operation.branch_target(), mask);
 }
 
 Flow execute_branch_index(Warp& warp, const Operation& operation, std::uint32_t mask) {
-    return warp.schedule().branch_by_index(warp.program().branch_tables[operation.extra],
+    return warp.schedule().branch_by_index(warp.program().branch_table_of(operation),
                                            warp.operands(operation)[0], mask);
 }
 
 Flow execute_call(Warp& warp, const Operation& operation, std::uint32_t mask) {
-    const Call& call = warp.program().calls[operation.extra];
+    const Call& call = warp.program().call_of(operation);
     std::uint32_t lanes = mask;
     const Function* function = target(warp, call, lanes);
     if (function == nullptr) return Flow::fail;
@@ -96,7 +115,7 @@ Flow execute_trap(Warp& warp, const Operation&, std::uint32_t mask) {
 }
 
 Flow execute_failure(Warp& warp, const Operation& operation, std::uint32_t) {
-    return warp.fail(warp.program().failures[operation.extra]);
+    return warp.fail(warp.program().failure_of(operation));
 }
 
 Flow execute_yield(Warp&, const Operation&, std::uint32_t) { return Flow::yield; }
@@ -137,7 +156,7 @@ bool check_arrival(Warp& warp, std::uint32_t id, const Cta::Arrival& arrival, st
 }  // namespace
 
 Flow execute_barrier(Warp& warp, const Operation& operation, std::uint32_t all) {
-    const Barrier& barrier = warp.program().barriers[operation.extra];
+    const Barrier& barrier = warp.program().barrier_of(operation);
     for (const Ref ref : {barrier.id, barrier.count, barrier.predicate})
         if (ref != no_ref && !warp.checks().definedness().require(ref, all)) return Flow::fail;
     const std::uint32_t mask = same_barrier(warp, barrier, all);
@@ -186,7 +205,7 @@ Flow execute_barrier(Warp& warp, const Operation& operation, std::uint32_t all) 
 }
 
 Flow execute_collective(Warp& warp, const Operation& operation, std::uint32_t mask) {
-    return run_collective(warp, operation, warp.program().collectives[operation.extra], mask);
+    return run_collective(warp, operation, warp.program().collective_of(operation), mask);
 }
 
 }  // namespace ptxgraft::emulator

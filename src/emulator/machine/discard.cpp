@@ -8,7 +8,7 @@ namespace ptxgraft::emulator {
 // PTX ISA 9.7.9.17 (discard): the bytes have no value from here on. Those that stand there are left, and
 // nobody may rely on them.
 Flow execute_discard(Warp& warp, const Operation& operation, std::uint32_t mask) {
-    const Access& access = warp.program().accesses[operation.extra];
+    const Access& access = warp.program().access_of(operation);
     return next_if(each_bit(mask, [&](unsigned lane) {
         if (warp.memory().resolve(access, operation, lane, discarded_bytes, Use::write) == nullptr)
             return false;

@@ -27,7 +27,7 @@ template <class F> Execute by_width(std::uint32_t bytes, F f) {
 }
 
 const Access& access_of(const Warp& warp, const Operation& operation) {
-    return warp.program().accesses[operation.extra];
+    return warp.program().access_of(operation);
 }
 
 // Calls `f(lane)` for the lanes of a mask; for all of them in a loop of its own, which the compiler unrolls.
@@ -197,7 +197,7 @@ Flow execute_copy_commit(Warp& warp, const Operation&, std::uint32_t mask) {
 }
 
 Flow execute_copy_wait(Warp& warp, const Operation& operation, std::uint32_t mask) {
-    warp.checks().async().wait_copies(mask, operation.extra);
+    warp.checks().async().wait_copies(mask, operation.pending_groups());
     return Flow::next;
 }
 

@@ -15,7 +15,7 @@ constexpr std::size_t most_accumulators = 128;  // of a wgmma with N = 256
 constexpr std::size_t most_accesses = 32;       // of a wmma.load: eight registers of single bytes
 
 const MatrixInstruction& instruction_of(const Warp& warp, const Operation& operation) {
-    return warp.program().matrices[operation.extra];
+    return warp.program().matrix_of(operation);
 }
 
 /// What is executed by some lanes only has no meaning: 9.7.14.5.14, "undefined if … any thread in the warp
@@ -421,7 +421,7 @@ Flow execute_set_registers(Warp& warp, const Operation&, std::uint32_t mask) {
 }
 
 Flow execute_wgmma_wait(Warp& warp, const Operation& operation, std::uint32_t mask) {
-    return warp.wgmma().wait(mask, operation.extra);
+    return warp.wgmma().wait(mask, operation.pending_groups());
 }
 
 }  // namespace ptxgraft::emulator

@@ -10,7 +10,7 @@ namespace ptxgraft::emulator {
 namespace {
 
 const Access& access_of(const Warp& warp, const Operation& operation) {
-    return warp.program().accesses[operation.extra];
+    return warp.program().access_of(operation);
 }
 
 // Operands: the result, the address's register, if it has one, and a count or a state.

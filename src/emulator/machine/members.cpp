@@ -41,7 +41,7 @@ bool join_members(Warp& warp, const Operation& operation, const CollectiveCall& 
     const auto joins = [&](const Group& group) {
         if (group.wait != Wait::members || group.what != members) return false;
         const Operation& other = warp.program().code[group.pc];
-        const CollectiveCall& theirs = warp.program().collectives[other.extra];
+        const CollectiveCall& theirs = warp.program().collective_of(other);
         return theirs.function == call.function && theirs.extra == call.extra &&
                other.outputs == operation.outputs;
     };

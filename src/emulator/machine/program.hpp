@@ -131,6 +131,15 @@ struct Operation {
     /// Belongs to the neighbouring operation's PTX instruction; not counted as an instruction.
     bool is_micro_op = false;
     bool is_copy = false;  ///< mov, and what reads or writes a part of a register for another operation
+
+    // What `extra` is, by the function that executes the operation; Program has those that are indices.
+    [[nodiscard]] std::uint32_t branch_target() const { return extra; }   ///< of execute_branch: in the code
+    [[nodiscard]] std::uint32_t pending_groups() const { return extra; }  ///< that a wait does not wait for
+    [[nodiscard]] std::uint32_t frame_offset() const { return extra; }    ///< of execute_local_address
+    [[nodiscard]] std::uint32_t alignment() const { return extra; }       ///< of execute_alloca
+    [[nodiscard]] Space asked_space() const { return static_cast<Space>(extra); }  ///< of execute_isspacep
+    [[nodiscard]] bool is_relaxed() const { return extra != 0; }     ///< of execute_cluster_arrive
+    [[nodiscard]] bool takes_generic() const { return extra != 0; }  ///< of mapa, getctarank
 };
 
 /// An address operand and what is moved there. The register of the address, if there is one, is the
@@ -147,6 +156,16 @@ struct Access {
     std::uint64_t offset = 0;
 
     [[nodiscard]] bool is_strong() const { return semantics != Semantics::weak; }
+};
+
+/// A wait for the bulk groups of a thread: the last `pending` ones are not waited for, nor, with
+/// `reads_only`, what the others write. In `extra` of execute_bulk_wait.
+struct BulkWait {
+    std::uint32_t pending = 0;
+    bool reads_only = false;
+
+    [[nodiscard]] constexpr std::uint32_t bits() const { return pending << 1 | (reads_only ? 1 : 0); }
+    [[nodiscard]] static constexpr BulkWait of(std::uint32_t bits) { return {bits >> 1, (bits & 1) != 0}; }
 };
 
 /// What `extra` of a fence says.
@@ -176,9 +195,10 @@ struct Call {
     std::uint32_t function = 0;              ///< index; unused when indirect
     Ref target = no_ref;                     ///< the register with the function's address when indirect
     std::uint32_t prototype = no_prototype;  ///< of Program::prototypes
+    std::uint32_t targets = no_targets;      ///< of Program::call_targets
     std::vector<Slot> returns, arguments;
 
-    static constexpr std::uint32_t no_prototype = ~std::uint32_t{0};
+    static constexpr std::uint32_t no_prototype = ~std::uint32_t{0}, no_targets = no_prototype;
 };
 
 /// What a function, or a `.callprototype`, takes and gives (PTX ISA 11.2.2, 11.3.3). A register and a
@@ -311,6 +331,24 @@ struct Program {
                                          : function.declared[index - code[function.begin].operands];
     }
 
+    // What `extra` of an operation is an index of, by the function that executes it.
+    [[nodiscard]] const Access& access_of(const Operation& o) const { return accesses[o.extra]; }
+    [[nodiscard]] const CollectiveCall& collective_of(const Operation& o) const {
+        return collectives[o.extra];
+    }
+    [[nodiscard]] const Barrier& barrier_of(const Operation& o) const { return barriers[o.extra]; }
+    [[nodiscard]] const MatrixInstruction& matrix_of(const Operation& o) const { return matrices[o.extra]; }
+    [[nodiscard]] const Call& call_of(const Operation& o) const { return calls[o.extra]; }
+    [[nodiscard]] const std::vector<std::uint32_t>& branch_table_of(const Operation& o) const {
+        return branch_tables[o.extra];
+    }
+    [[nodiscard]] const BulkCopy& bulk_copy_of(const Operation& o) const { return bulk_copies[o.extra]; }
+    [[nodiscard]] const AsyncStore& async_store_of(const Operation& o) const { return async_stores[o.extra]; }
+    [[nodiscard]] const TensorMapReplace& tensormap_replace_of(const Operation& o) const {
+        return tensormap_replaces[o.extra];
+    }
+    [[nodiscard]] const Error& failure_of(const Operation& o) const { return failures[o.extra]; }
+
     [[nodiscard]] TableMarks marks() const {
         const auto size = [](const auto& table) { return static_cast<std::uint32_t>(table.size()); };
         return {size(code), size(barriers), size(collectives), size(calls), size(branch_tables)};
@@ -330,6 +368,7 @@ struct Program {
     std::vector<MatrixInstruction> matrices;
     std::vector<Call> calls;
     std::vector<Signature> prototypes;
+    std::vector<std::vector<std::uint32_t>> call_targets;  ///< of each `.calltargets`, its functions
     std::vector<BulkCopy> bulk_copies;
     std::vector<TensorMapReplace> tensormap_replaces;
     std::vector<AsyncStore> async_stores;

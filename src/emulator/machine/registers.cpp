@@ -18,13 +18,13 @@ void spread(Warp& warp, Ref output, std::uint64_t value, std::uint32_t mask) {
 }  // namespace
 
 Flow execute_local_address(Warp& warp, const Operation& operation, std::uint32_t mask) {
-    spread(warp, warp.operands(operation)[0], warp.frame().local_base + operation.extra, mask);
+    spread(warp, warp.operands(operation)[0], warp.frame().local_base + operation.frame_offset(), mask);
     return Flow::next;
 }
 
 // PTX ISA 9.7.9.18; what is in no window is global, except that constant memory is apart.
 Flow execute_isspacep(Warp& warp, const Operation& operation, std::uint32_t mask) {
-    const auto wanted = static_cast<Space>(operation.extra);
+    const auto wanted = operation.asked_space();
     const Ref output = warp.operands(operation)[0], addresses = warp.operands(operation)[1];
     each_bit(mask, [&](unsigned lane) {
         const std::uint64_t address = warp.value(addresses, lane);
@@ -60,7 +60,7 @@ Flow execute_alloca(Warp& warp, const Operation& operation, std::uint32_t mask) 
     std::uint32_t offset = 0;
     if (warp.launch().host_bytes->is_spent()) return warp.call_stack().fail_host_bytes(first_lane(mask));
     if (bytes > UINT32_MAX ||
-        !warp.memory().extend_local(static_cast<std::uint32_t>(bytes), operation.extra, offset)) {
+        !warp.memory().extend_local(static_cast<std::uint32_t>(bytes), operation.alignment(), offset)) {
         return warp.fail(Errc::stack_overflow, first_lane(mask), fmt::format("alloca of {} bytes", bytes));
     }
     spread(warp, warp.operands(operation)[0], offset, mask);

@@ -172,7 +172,7 @@ std::uint32_t Schedule::release(std::uint32_t barrier, const Reductions& reducti
     for (std::uint32_t i = 0; i < group_count_; ++i) {
         Group& group = groups_[i];
         if (group.wait != Wait::barrier || group.what != barrier) continue;
-        const Barrier& instruction = warp_.program().barriers[warp_.program().code[group.pc].extra];
+        const Barrier& instruction = warp_.program().barrier_of(warp_.program().code[group.pc]);
         if (instruction.destination != no_ref) {
             const std::uint32_t result = instruction.kind == Barrier::Kind::popc   ? reductions.popc
                                          : instruction.kind == Barrier::Kind::and_ ? reductions.and_

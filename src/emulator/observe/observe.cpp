@@ -56,7 +56,7 @@ class Accesses {
         }
         const auto kind = access_kinds().find(operation.execute);
         if (kind == access_kinds().end()) return;
-        const Access& access = warp.program().accesses[operation.extra];
+        const Access& access = warp.program().access_of(operation);
         add(warp, operation, access, kind->second, std::uint32_t{access.bytes} * access.count, mask);
         if (operation.execute == execute_copy) add_source(warp, operation, access, mask);
     }
@@ -107,7 +107,7 @@ class Accesses {
     // Eight rows of 16 bytes for each matrix, at the addresses of the first lanes.
     void add_matrices(Warp& warp, const Operation& operation) {
         const bool loads = operation.execute == execute_ldmatrix;
-        const Access& access = warp.program().matrices[operation.extra].access;
+        const Access& access = warp.program().matrix_of(operation).access;
         const unsigned count = loads ? operation.outputs : operation.inputs - (access.has_base ? 1u : 0u);
         add(warp, operation, access, loads ? Kind::load : Kind::store, 16,
             count >= 4 ? ~0u : (1u << 8 * count) - 1);
@@ -138,7 +138,7 @@ class Written {
             add(program.declared_operand(function_, operation.operands + i),
                 program.refs[operation.operands + i], columns);
         if (operation.execute != execute_barrier) return;
-        const Ref destination = program.barriers[operation.extra].destination;
+        const Ref destination = program.barrier_of(operation).destination;
         if (destination != no_ref && is_register(destination)) add(destination, destination, columns);
     }
     [[nodiscard]] std::span<const ObservedRegister> all() const { return {registers_.data(), count_}; }
@@ -169,7 +169,7 @@ class Read {
                 add(ref, program.declared_operand(*warp_.frame().function, operation.operands + i));
         }
         if (operation.execute != execute_barrier) return;
-        if (const Ref predicate = program.barriers[operation.extra].predicate; predicate != no_ref)
+        if (const Ref predicate = program.barrier_of(operation).predicate; predicate != no_ref)
             add(predicate, predicate);
     }
     /// Before all others.
@@ -195,7 +195,7 @@ class Read {
         const bool moves_matrix =
             operation.execute == execute_stmatrix || operation.execute == execute_wmma_store;
         if (moves_matrix) {
-            const MatrixInstruction& matrix = program.matrices[operation.extra];
+            const MatrixInstruction& matrix = program.matrix_of(operation);
             return operation.outputs + (matrix.access.has_base ? 1u : 0u) +
                    (matrix.has_stride && operation.execute == execute_wmma_store ? 1u : 0u);
         }
@@ -203,7 +203,7 @@ class Read {
         const auto kind = access_kinds().find(operation.execute);
         if (kind == access_kinds().end() || kind->second == Kind::load || operation.execute == execute_copy)
             return all;
-        return operation.outputs + (program.accesses[operation.extra].has_base ? 1u : 0u);
+        return operation.outputs + (program.access_of(operation).has_base ? 1u : 0u);
     }
 
     void add(Ref ref, Ref declared) {
