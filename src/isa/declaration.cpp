@@ -47,13 +47,11 @@ std::uint32_t bytes_of(RegisterType type) {
     return type == RegisterType::none || type == RegisterType::pred ? 0 : info(type).bits / 8u;
 }
 
-namespace {
-
-bool is_unreadable(const Symbol& symbol, std::string_view name) {
-    return symbol.space == Space::param && !symbol.is_array && find_special(name);
+bool is_no_address(const Symbol& symbol, std::string_view name, bool is_range) {
+    const bool may_be = symbol.kind == SymbolKind::reg || (symbol.space == Space::param && !symbol.is_array);
+    return may_be && name.starts_with('%') &&
+           find_special(is_range ? std::string(name) + "0" : std::string(name));
 }
-
-}  // namespace
 
 Symbol variable_symbol(const Statement& statement, const Statement::Variable& v,
                        const Statement::Declarator& d) {
@@ -68,7 +66,7 @@ Symbol variable_symbol(const Statement& statement, const Statement::Variable& v,
     symbol.bytes = total_bytes(v, d);
     symbol.is_array = !d.extents.empty();
     symbol.align = v.align;
-    symbol.is_unreadable = is_unreadable(symbol, d.name);
+    symbol.is_no_address = is_no_address(symbol, d.name, d.range != 0);
     symbol.declaration = statement;
     return symbol;
 }
@@ -121,7 +119,7 @@ Symbol parameter_symbol(const Statement::Parameter& p) {
     symbol.bytes = std::uint64_t{bytes_of(symbol.type)} * p.vector * std::max<std::uint64_t>(p.count, 1);
     symbol.is_array = p.count != 0 || p.is_open;
     symbol.align = p.align;
-    symbol.is_unreadable = is_unreadable(symbol, p.name);
+    symbol.is_no_address = is_no_address(symbol, p.name);
     return symbol;
 }
 
@@ -156,13 +154,14 @@ bool Verifier::plain_registers(const Statement& statement, const TokenView& toke
             k != Lexeme::comma && k != Lexeme::semicolon)
             return false;
     }
-    const Symbol symbol = register_symbol(type_of(tokens.text(1)), statement);
+    Symbol symbol = register_symbol(type_of(tokens.text(1)), statement);
     if (symbol.type == RegisterType::none || !info(symbol.type).is_declared) return false;
     if (symbol.type == RegisterType::b128) type_version(tokens.text(1));
     for (std::size_t i = 2; i < tokens.size(); ++i) {
         if (tokens.kind(i) != Lexeme::identifier || tokens.text(i) == "WARP_SZ") continue;  // `%q<WARP_SZ>`
         const auto count =
             tokens.kind(i + 1) == Lexeme::less ? syntax::integer_value(tokens.text(i + 2)) : std::nullopt;
+        symbol.is_no_address = is_no_address(symbol, tokens.text(i), count.has_value());
         declare_variable(tokens.text(i),
                          static_cast<std::uint32_t>(std::min<std::uint64_t>(count.value_or(0), 0xFFFFFFFFu)),
                          symbol);

@@ -16,6 +16,8 @@ namespace ptxgraft::isa {
 [[nodiscard]] std::uint32_t bytes_of(RegisterType type);
 
 // What a declaration makes a name stand for.
+/// Symbol::is_no_address of what is declared by this name; of a range: of its elements.
+[[nodiscard]] bool is_no_address(const Symbol& symbol, std::string_view name, bool is_range = false);
 [[nodiscard]] Symbol variable_symbol(const syntax::Statement& statement,
                                      const syntax::Statement::Variable& variable,
                                      const syntax::Statement::Declarator& declarator);

@@ -53,6 +53,7 @@ const Match* InstructionVerifier::look_at(const Instruction& i) {
     address_width(i, *fitting);
     named_space(i, *fitting);
     moved_address(i, *fitting);
+    special_address(i, *fitting);
     if (fitting->row->opcode == "createpolicy.fractional") policy_fraction(i);
     if (i.opcode == "call") call(i);
     if (i.opcode == "mov") function_address(i);
@@ -135,6 +136,22 @@ void InstructionVerifier::moved_address(const Instruction& i, const Match& match
     }
 }
 
+// Instructions whose address ptxas takes apart by itself; others it makes of these with the address in a register
+// of its own.
+void InstructionVerifier::special_address(const Instruction& i, const Match& match) {
+    constexpr std::array<std::string_view, 10> opcodes = {
+        "applypriority", "atom", "discard", "ld", "ldu", "multimem.st", "red", "st", "prefetch", "prefetchu"};
+    if (std::ranges::find(opcodes, match.row->opcode) == opcodes.end()) return;
+    for (const Operand& operand : i.operands) {
+        if (operand.kind() != OperandKind::address) continue;
+        const Symbol* const symbol = names_.find(operand.base());
+        if (symbol != nullptr && symbol->is_no_address)
+            report(Errc::name_taken, operand.span(),
+                   "'" + std::string(operand.base()) +
+                       "' is a special register too, and ptxas dies of it in an address; take another name");
+    }
+}
+
 // These take a generic address, but a variable only of one space.
 void InstructionVerifier::named_space(const Instruction& i, const Match& match) {
     const std::string_view opcode = match.row->opcode;
@@ -181,10 +198,6 @@ void InstructionVerifier::parameter_access(const Instruction& i) {
         return report(Errc::state_space_mismatch, i.operands[at].span(),
                       "in an entry, .param::func is the space of its calls' .param variables alone");
     if (symbol == nullptr || symbol->space != Space::param) return;
-    if (symbol->is_unreadable)
-        report(Errc::name_taken, i.operands[at].span(),
-               "'" + std::string(i.operands[at].base()) +
-                   "' is a special register too; a parameter that is accessed has another name");
     const std::string name = "'" + std::string(i.operands[at].base()) + "'";
     if (is_store && symbol->is_input)
         report(Errc::operand_kind_wrong, i.operands[at].span(),

@@ -78,6 +78,7 @@ class InstructionVerifier {
     void undefined_label(const syntax::Operand& operand);
     void address_width(const syntax::Instruction& instruction, const Match& match);
     void moved_address(const syntax::Instruction& instruction, const Match& match);
+    void special_address(const syntax::Instruction& instruction, const Match& match);
     void named_space(const syntax::Instruction& instruction, const Match& match);
     void policy_fraction(const syntax::Instruction& instruction);
     void parameter_access(const syntax::Instruction& instruction);

@@ -34,8 +34,8 @@ struct Symbol {
     bool is_return = false;   // a return parameter
     bool is_defined = false;  // not only declared
     bool is_array = false;
-    // A scalar in .param by the name of a special register: ptxas dies of its loads and stores.
-    bool is_unreadable = false;
+    // A register, or a scalar in .param, by the name of a special register: ptxas dies of it in an address.
+    bool is_no_address = false;
     std::uint32_t align = 0;        // of a variable, where it is not natural
     std::uint64_t bytes = 0;        // of a variable; 0: not known
     syntax::Statement declaration;  // of functions, prototypes and lists

@@ -115,50 +115,65 @@ std::string_view too_many_threads(std::string_view ptx) {
     return {};
 }
 
-constexpr std::string_view parameter_space = ".param";
+constexpr std::string_view special_spaces[] = {".param", ".reg"};
 
-// The names that a walk over words has seen declared: scalars in .param by the names of special registers.
-class SpecialParameters {
+// The names that a walk over words has seen declared: registers, and scalars in .param, by the names of special
+// registers.
+class SpecialNames {
   public:
-    // In the order of the text, from the first `.param` of a list or a declaration to its end.
+    // In the order of the text, from the state space of a list or a declaration to its end.
     void see(std::string_view word) {
-        if (!last_.empty() && word != "[") names_.push_back(last_);
-        if (word == parameter_space) is_within_ = true;
+        if (word == "<" && !stem_.empty()) stems_.push_back(stem_);
+        if (word != "[" && !last_.empty()) names_.push_back(last_);
+        if (is_space(word)) is_within_ = true;
         if (word == ")" || word == ";") is_within_ = false;
-        last_ = is_within_ && isa::find_special(word) ? word : std::string_view();
+        const bool may_be = is_within_ && word.starts_with('%');
+        stem_ = may_be && isa::find_special(std::string(word) + "0") ? word : std::string_view();
+        last_ = may_be && isa::find_special(word) ? word : std::string_view();
     }
     [[nodiscard]] bool has(std::string_view name) const {
-        return std::ranges::find(names_, name) != names_.end();
+        const auto is_in = [&](std::string_view stem) {
+            return name.starts_with(stem) && isa::find_special(name).has_value();
+        };
+        return std::ranges::find(names_, name) != names_.end() || std::ranges::any_of(stems_, is_in);
     }
-    [[nodiscard]] bool is_empty() const { return names_.empty(); }
+    [[nodiscard]] bool is_empty() const { return names_.empty() && stems_.empty(); }
     [[nodiscard]] bool is_within() const { return is_within_; }
+    [[nodiscard]] static bool is_space(std::string_view word) {
+        return std::ranges::find(special_spaces, word) != std::end(special_spaces);
+    }
 
   private:
     bool is_within_ = false;
     std::string_view last_;  // may be an array, which can be read
-    std::vector<std::string_view> names_;
+    std::string_view stem_;  // may be of a range: %envreg<4>
+    std::vector<std::string_view> names_, stems_;
 };
 
-// Whether such a name may be declared, which nearly no text does. `behind`: what follows a `.param`.
-bool declares_special_parameter(std::string_view behind) {
+// Whether what follows a state space declares such a name, as nearly no text does.
+bool declares_special(std::string_view space, std::string_view behind) {
     if (!behind.empty() && is_word(behind[0])) return false;  // ld.param.u64
     Words words(behind);
-    SpecialParameters seen;
-    seen.see(parameter_space);
-    for (auto word = words.next(); seen.is_within() && !word.empty() && word != parameter_space;
+    SpecialNames seen;
+    seen.see(space);
+    for (auto word = words.next(); seen.is_within() && !word.empty() && !seen.is_space(word);
          word = words.next())
         seen.see(word);
     return !seen.is_empty();
 }
+bool declares_special(std::string_view ptx) {
+    return std::ranges::any_of(special_spaces, [&](std::string_view space) {
+        std::size_t at = ptx.find(space);
+        while (at != std::string_view::npos && !declares_special(space, ptx.substr(at + space.size())))
+            at = ptx.find(space, at + space.size());
+        return at != std::string_view::npos;
+    });
+}
 
-// The first address that is such a parameter; empty when there is none.
-std::string_view special_parameter_access(std::string_view ptx) {
-    const auto behind = [&](std::size_t at) { return ptx.substr(at + parameter_space.size()); };
-    std::size_t at = ptx.find(parameter_space);
-    while (at != std::string_view::npos && !declares_special_parameter(behind(at)))
-        at = ptx.find(parameter_space, at + parameter_space.size());
-    if (at == std::string_view::npos) return {};
-    SpecialParameters seen;
+// The first address that is of such a name; empty when there is none.
+std::string_view special_address(std::string_view ptx) {
+    if (!declares_special(ptx)) return {};
+    SpecialNames seen;
     Words words(ptx);
     std::string_view before;
     for (auto word = words.next(); !word.empty(); before = word, word = words.next()) {
@@ -187,10 +202,10 @@ Expected<void> check_text(std::string_view ptx) {
     if (const std::string_view directive = too_many_threads(ptx); !directive.empty())
         return fail(Errc::assemble_failed, span_of(directive, ptx),
                     "more threads than ptxas can count; a block has at most 1024");
-    if (const std::string_view name = special_parameter_access(ptx); !name.empty())
+    if (const std::string_view name = special_address(ptx); !name.empty())
         return fail(Errc::assemble_failed, span_of(name, ptx),
-                    fmt::format("{} is a special register too, and ptxas dies of reading a parameter of its "
-                                "name; take another one",
+                    fmt::format("{} is a special register too, and ptxas dies of it in an address; take "
+                                "another name",
                                 name));
     return {};
 }

@@ -10,8 +10,8 @@
 namespace ptxgraft::link {
 
 /// Errc::assemble_failed for a text that the assemblers' front ends do not survive or silently cut: no
-/// `.version` first, a zero byte, a block of more threads than they can count, a parameter that is read and
-/// has the name of a special register; Errc::text_too_large.
+/// `.version` first, a zero byte, a block of more threads than they can count, an address in a register or
+/// a parameter by the name of a special register; Errc::text_too_large.
 [[nodiscard]] Expected<void> check_text(std::string_view ptx);
 
 /// "sm_90a": the architecture of the first `.target` that names one; empty when there is none. A view of the

@@ -291,6 +291,7 @@ bool FunctionDecoder::declare_plain(const Statement& statement) {
         declared.kind = isa::SymbolKind::variable;
         declared.space = isa::Space::param;
     }
+    declared.is_no_address = isa::is_no_address(declared, name, tokens.kind(3) == L::less);
     if (tokens.kind(3) == L::semicolon) {
         if (const Symbol* const before = find(name); before != nullptr &&
                                                      before->kind != Symbol::Kind::register_ &&

@@ -72,6 +72,7 @@ static_assert(syntax::lexeme_count < 0x80 && 0x90 + 2 * static_cast<int>(isa::Re
 struct NamedRegister {
     Ref ref = no_ref;
     isa::RegisterType type = isa::RegisterType::none;
+    bool is_no_address = false;
 };
 
 // Writes the pieces of a key, eight bytes to a word, zeros behind the last one. No piece is zero, and each
@@ -111,7 +112,7 @@ class KeyWriter {
         byte(static_cast<std::uint8_t>(
             (symbol.frame_relative ? 1 : 0) | (symbol.dynamic ? 2 : 0) | (symbol.declared.is_input ? 4 : 0) |
             (symbol.declared.is_return ? 8 : 0) | (symbol.declared.is_array ? 16 : 0) |
-            (symbol.declared.is_unreadable ? 32 : 0)));
+            (symbol.declared.is_no_address ? 32 : 0)));
         byte(static_cast<std::uint8_t>(symbol.declared.type));
         byte(symbol.declared.vector);
         byte(static_cast<std::uint8_t>(symbol.declared.space));
@@ -206,12 +207,15 @@ class ShapeReader {
         const char* const begin = source_ + place.begin;
         const auto [range, number] = decoder_.scopes().find_element(syntax::load_back(begin + size, size));
         if (range == nullptr) return {};
-        return {decoder_.register_of(*range, number, std::string_view(begin, size)), range->declared().type};
+        return {decoder_.register_of(*range, number, std::string_view(begin, size)), range->declared().type,
+                range->declared().is_no_address};
     }
     [[nodiscard]] NamedRegister register_of(const Scopes::Meaning& meaning, std::string_view name) {
         const Ref ref = decoder_.register_of(meaning, name);
         if (ref == no_ref) return {};
-        return {ref, (meaning.range != nullptr ? meaning.range->declared() : meaning.symbol->declared).type};
+        const isa::Symbol& declared =
+            meaning.range != nullptr ? meaning.range->declared() : meaning.symbol->declared;
+        return {ref, declared.type, declared.is_no_address};
     }
 
     // The token is a register, and most have a comma behind them.
@@ -330,10 +334,12 @@ class ShapeReader {
     }
 
     bool address_base(std::size_t token, std::uint64_t& offset) {
-        if (const auto known = known_register(token); known.ref != no_ref) return add_register(known, token);
+        if (const auto known = known_register(token); known.ref != no_ref)
+            return !known.is_no_address && add_register(known, token);
         const std::string_view name = tokens_.text(token);
         const Scopes::Meaning meaning = decoder_.scopes().find_register(name);
-        if (const auto reg = register_of(meaning, name); reg.ref != no_ref) return add_register(reg, token);
+        if (const auto reg = register_of(meaning, name); reg.ref != no_ref)
+            return !reg.is_no_address && add_register(reg, token);
         if (meaning.symbol == nullptr || meaning.symbol->kind != Symbol::Kind::variable ||
             meaning.symbol->since > tokens_.begin(0))
             return false;
