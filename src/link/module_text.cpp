@@ -117,8 +117,8 @@ std::string_view too_many_threads(std::string_view ptx) {
 
 constexpr std::string_view special_spaces[] = {".param", ".reg"};
 
-// The names that a walk over words has seen declared: registers, and scalars in .param, by the names of special
-// registers.
+// The names that a walk over words has seen declared: registers, and scalars in .param, by the names of
+// special registers.
 class SpecialNames {
   public:
     // In the order of the text, from the state space of a list or a declaration to its end.
