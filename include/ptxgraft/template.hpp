@@ -91,6 +91,9 @@ struct TemplateTensor {
     std::uint64_t bytes = 0;
     TensorAccess access = TensorAccess::in;
     bool nullable = false;      ///< the kernel takes a null pointer
+    /// Nullable, and integers without a "range": places or lengths, of which random ones mean nothing.
+    /// try_template() passes a null pointer.
+    bool is_places = false;
     bool zeroed = false;        ///< it has to be zeros when a launch begins
     double low = -1, high = 1;  ///< of random inputs
 };

@@ -94,7 +94,8 @@ class Trier {
                                               const std::vector<Buffer>& buffers) const {
         std::vector<const Buffer*> pointers;
         for (std::size_t i = 0; i < buffers.size(); ++i)
-            pointers.push_back(is_given(launch.tensors[i].name) ? &buffers[i] : nullptr);
+            pointers.push_back(is_given(launch.tensors[i].name) && !launch.tensors[i].is_places ? &buffers[i]
+                                                                                             : nullptr);
         return launch.arguments(pointers);
     }
     [[nodiscard]] std::string target() const {
