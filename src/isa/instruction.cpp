@@ -136,8 +136,8 @@ void InstructionVerifier::moved_address(const Instruction& i, const Match& match
     }
 }
 
-// Instructions whose address ptxas takes apart by itself; others it makes of these with the address in a register
-// of its own.
+// Instructions whose address ptxas takes apart by itself; others it makes of these with the address in a
+// register of its own.
 void InstructionVerifier::special_address(const Instruction& i, const Match& match) {
     constexpr std::array<std::string_view, 10> opcodes = {
         "applypriority", "atom", "discard", "ld", "ldu", "multimem.st", "red", "st", "prefetch", "prefetchu"};
