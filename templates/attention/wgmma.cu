@@ -164,7 +164,7 @@ template <u32 count> __device__ inline void written(float (&registers)[count]) {
 struct Consumer {
     u32 number;  // of the warpgroups that multiply
     Ring keys, values;
-    u64 queries, first_keys, first_values;  // descriptors; of stage 0
+    u64 queries[head_dim / 16], first_keys, first_values;  // descriptors, of the steps and of stage 0
     Rows<SCORED> rows = {};
     float scores[tile_keys / 2], output[head_dim / 2] = {};
     u32 weights[tile_keys / 16][4];
@@ -174,7 +174,7 @@ struct Consumer {
 #pragma unroll
         for (u32 i = 0; i < head_dim / 16; ++i) {
             const u32 step = i % 4 * wgmma_step_bytes(Major::k);
-            Wgmma<type, tile_keys>::multiply(scores, wgmma_advance(queries, i / 4 * query_panel + step),
+            Wgmma<type, tile_keys>::multiply(scores, queries[i],
                                              wgmma_advance(stage, i / 4 * tile_panel + step), i != 0);
         }
         wgmma_commit_group();
@@ -341,7 +341,13 @@ extern "C" __global__ void __launch_bounds__(threads, 1)
     } else {
         setmaxnreg_inc<consumer_registers>();
         Consumer consumer = {number - 1, key_ring, value_ring};
-        consumer.queries = wgmma_descriptor<Major::k>(query_tile + consumer.number * 64 * row_bytes);
+        // Where there are uniform registers for all steps, made so that no assembler makes them again.
+#pragma unroll
+        for (u32 i = 0; i < head_dim / 16; ++i) {
+            const u32 at = query_tile + consumer.number * 64 * row_bytes + i / 4 * query_panel +
+                           i % 4 * wgmma_step_bytes(Major::k);
+            consumer.queries[i] = wgmma_descriptor<Major::k>(head_dim <= 128 ? warp_uniform(at) : at);
+        }
         consumer.first_keys = wgmma_descriptor<Major::k>(key_ring.tiles);
         consumer.first_values = wgmma_descriptor<Major::mn>(value_ring.tiles, tile_panel);
         consumer.rows.scale = scale;
