@@ -405,7 +405,11 @@ struct Output {
                                   float second) const {
         if (block.first + row >= block.rows()) return;
         float* const to = of.partials + partial_row(block.split, query) * head_dim;
-        *reinterpret_cast<float2*>(to + column_of(i) + 2 * (lane % 4)) = make_float2(first, second);
+        // In one instruction, which NVRTC would split: four lanes then fill a sector.
+        asm volatile("st.global.v2.f32 [%0], {%1, %2};" ::"l"(
+                         __cvta_generic_to_global(to + column_of(i) + 2 * (lane % 4))),
+                     "f"(first), "f"(second)
+                     : "memory");
     }
     // Whether all blocks with the same queries have stored. The counter is 0 again for the next launch.
     __device__ bool is_last() const {
