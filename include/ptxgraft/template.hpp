@@ -90,7 +90,7 @@ struct TemplateTensor {
     std::vector<std::uint64_t> shape;
     std::uint64_t bytes = 0;
     TensorAccess access = TensorAccess::in;
-    bool nullable = false;      ///< the kernel takes a null pointer
+    bool nullable = false;  ///< the kernel takes a null pointer
     /// Nullable, and integers without a "range": places or lengths, of which random ones mean nothing.
     /// try_template() passes a null pointer.
     bool is_places = false;

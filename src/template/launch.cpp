@@ -161,7 +161,8 @@ class LaunchMaker {
         tensor.shape = TRY(list<std::uint64_t>(rule.shape));
         tensor.access = argument.access;
         tensor.nullable = argument.nullable;
-        tensor.is_places = argument.nullable && !rule.range && (tensor.type[0] == 'u' || tensor.type[0] == 's');
+        tensor.is_places =
+            argument.nullable && !rule.range && (tensor.type[0] == 'u' || tensor.type[0] == 's');
         tensor.zeroed = rule.zeroed;
         std::tie(tensor.low, tensor.high) = rule.range.value_or(usual_range(tensor.type));
         unsigned __int128 bytes = templates::bytes_of_type(tensor.type);

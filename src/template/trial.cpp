@@ -95,7 +95,7 @@ class Trier {
         std::vector<const Buffer*> pointers;
         for (std::size_t i = 0; i < buffers.size(); ++i)
             pointers.push_back(is_given(launch.tensors[i].name) && !launch.tensors[i].is_places ? &buffers[i]
-                                                                                             : nullptr);
+                                                                                                : nullptr);
         return launch.arguments(pointers);
     }
     [[nodiscard]] std::string target() const {

@@ -1,5 +1,5 @@
-// Attention, softmax(q k^T * scale) v for each head, by the tensor cores of sm_80 and all that came later. The
-// scores are never in memory. q and out are batch x queries x heads x head_dim, k and v batch x keys x
+// Attention, softmax(q k^T * scale) v for each head, by the tensor cores of sm_80 and all that came later.
+// The scores are never in memory. q and out are batch x queries x heads x head_dim, k and v batch x keys x
 // kv_heads x head_dim; with offsets sequences of different lengths are packed one behind the other, and with
 // pages keys and values lie in pages that a table names.
 //
@@ -47,13 +47,14 @@ using namespace hardware;
 using namespace attention;
 
 using Element = TYPE;
-constexpr unsigned head_dim = HEAD_DIM, warps = WARPS, strips = STRIPS, tile_keys = TILE_KEYS, stages = STAGES;
+constexpr unsigned head_dim = HEAD_DIM, warps = WARPS, strips = STRIPS, tile_keys = TILE_KEYS,
+                   stages = STAGES;
 constexpr unsigned page = PAGE;  // keys of a page; 0: a sequence's keys are one behind the other
 constexpr bool is_split = SPLIT;
 constexpr unsigned threads = 32 * warps, tile_queries = 16 * strips * warps;
 
-// A tile lies in shared memory as panels side by side, each with a row of 64 elements, or 32 where head_dim is
-// no multiple of 64, for each row of the tile.
+// A tile lies in shared memory as panels side by side, each with a row of 64 elements, or 32 where head_dim
+// is no multiple of 64, for each row of the tile.
 constexpr unsigned panel_columns = head_dim % 64 == 0 ? 64 : 32, panels = head_dim / panel_columns;
 constexpr unsigned row_bytes = panel_columns * sizeof(Element), pieces = row_bytes / 16;
 constexpr unsigned query_bytes = tile_queries * head_dim * sizeof(Element);
@@ -62,6 +63,10 @@ constexpr unsigned rows_at_once = threads / pieces;  // that all threads copy to
 
 // Queries stay in registers where they are few; else they are read again for each tile.
 constexpr bool keeps_queries = strips * head_dim <= 128;
+// No assembler moves a load across __syncwarp(), of which an instruction without effect is left. Without it
+// fragments are loaded so early that registers lack for stubs. With pages, or few queries, one before each
+// fragment costs nothing that counts; else there is one for 16 keys.
+constexpr bool loads_in_order = is_split || page != 0;
 constexpr unsigned scores_count = tile_keys / 2, output_count = head_dim / 2;  // registers of a strip
 
 static_assert(tile_keys % 32 == 0 && stages >= 2);
@@ -103,10 +108,13 @@ struct Block {
     uint3 index = block_index();
     unsigned batch, kv_head, kv_heads, heads, group, split;
     Sequence queries, keys;
-    unsigned first;  // of the block's rows, in its sequence and head; or in its sequence, of all heads of a group
+    unsigned
+        first;  // of the block's rows, in its sequence and head; or in its sequence, of all heads of a group
 
     __device__ explicit Block(const Arguments& of)
-        : batch(index.z), heads(of.heads), group(of.group),
+        : batch(index.z),
+          heads(of.heads),
+          group(of.group),
           queries(sequence_of(of.offsets_q, batch, of.queries)),
           keys(sequence_of(of.offsets_k, batch, of.keys)) {
         kv_heads = heads / group;
@@ -189,8 +197,8 @@ struct Copier {
 
 // ---- ldmatrix: fragments of 16 rows and 16 columns
 
-// Where lane l has its row of 16 bytes: as A, or as values, matrices 0 and 1 are one below the other; as keys,
-// side by side.
+// Where lane l has its row of 16 bytes: as A, or as values, matrices 0 and 1 are one below the other; as
+// keys, side by side.
 struct Reader {
     unsigned row, piece;
     __device__ static Reader below() { return {threadIdx.x % 16, threadIdx.x / 16 % 2}; }
@@ -262,6 +270,7 @@ struct Warp {
                 a[strip] = keeps_queries ? kept[column][strip] : load_queries(query_tile, column, strip);
 #pragma unroll
             for (unsigned key = 0; key < tile_keys; key += 16) {
+                if (loads_in_order) __syncwarp();
                 unsigned b[4];
                 ldmatrix_x4(b, keys.at<tile_keys>(tile, key, column));
 #pragma unroll
@@ -314,9 +323,10 @@ struct Warp {
             Fragment a[strips];
 #pragma unroll
             for (unsigned strip = 0; strip < strips; ++strip) a[strip] = weights(scores[strip], key);
-            __syncwarp();  // no assembler loads values earlier, so that registers are left for stubs
+            __syncwarp();
 #pragma unroll
             for (unsigned column = 0; column < head_dim / 16; ++column) {
+                if (loads_in_order) __syncwarp();
                 unsigned b[4];
                 ldmatrix_x4_trans(b, values.at<tile_keys>(tile, key, column));
 #pragma unroll
@@ -385,7 +395,8 @@ struct Output {
         change_output(second, query, column + place + 1);
         const unsigned offset = column / panel_columns * tile_queries * row_bytes +
                                 swizzled_offset<row_bytes>(row, column % panel_columns / 8);
-        *reinterpret_cast<unsigned*>(tile + offset + place * sizeof(Element)) = pack(Element{}, first, second);
+        *reinterpret_cast<unsigned*>(tile + offset + place * sizeof(Element)) =
+            pack(Element{}, first, second);
     }
     __device__ void store_tile(const Warp& warp) const {
         __syncwarp();
@@ -418,8 +429,7 @@ struct Output {
         __syncthreads();
         if (threadIdx.x == 0) {
             const unsigned tiles = gridDim.x / of.splits;
-            unsigned* const counter = of.finished +
-                                      (block.batch * block.kv_heads + block.kv_head) * tiles +
+            unsigned* const counter = of.finished + (block.batch * block.kv_heads + block.kv_head) * tiles +
                                       block.index.x / of.splits;
             last = atomicAdd(counter, 1) == of.splits - 1;
             if (last) *counter = 0;
@@ -519,14 +529,16 @@ __device__ void attend(const Arguments& of) {
 
 extern "C" __global__ void __launch_bounds__(threads, 256 / threads)
     attention_mma(const Element* q, const Element* k, const Element* v, Element* out, float* lse,
-              const unsigned* offsets_q, const unsigned* offsets_k, const unsigned* table, unsigned queries,
-              unsigned keys, unsigned heads, unsigned group, float scale, unsigned left, unsigned right
+                  const unsigned* offsets_q, const unsigned* offsets_k, const unsigned* table,
+                  unsigned queries, unsigned keys, unsigned heads, unsigned group, float scale, unsigned left,
+                  unsigned right
 #if SPLIT
-              ,
-              unsigned splits, float* partials, float* partial_lse, unsigned* finished
+                  ,
+                  unsigned splits, float* partials, float* partial_lse, unsigned* finished
 #endif
     ) {
-    attend({q, k, v, out, lse, offsets_q, offsets_k, table, queries, keys, heads, group, scale, left, right
+    attend({
+        q, k, v, out, lse, offsets_q, offsets_k, table, queries, keys, heads, group, scale, left, right
 #if SPLIT
             ,
             splits, partials, partial_lse, finished

@@ -1,6 +1,6 @@
-// What attention/mma, attention/decode and attention/wgmma compute, in the plainest way: a thread has a query,
-// and goes over all keys twice, in double precision; first for the largest score, then for the weights and the
-// output. The sites stand where they stand in the kernels, and see the same in single precision.
+// What attention/mma, attention/decode and attention/wgmma compute, in the plainest way: a thread has a
+// query, and goes over all keys twice, in double precision; first for the largest score, then for the weights
+// and the output. The sites stand where they stand in the kernels, and see the same in single precision.
 #include "../hardware/mma.cuh"
 #include "sites.cuh"
 
@@ -61,7 +61,8 @@ __device__ unsigned long long place_of(const Problem& of, unsigned key) {
     if (page != 0) {
         const unsigned keys_of_page = page == 0 ? 1 : page;
         const unsigned in_table = of.query.batch * of.pages + key / keys_of_page;
-        row = 1ull * (of.table == nullptr ? in_table : of.table[in_table]) * keys_of_page + key % keys_of_page;
+        row =
+            1ull * (of.table == nullptr ? in_table : of.table[in_table]) * keys_of_page + key % keys_of_page;
     }
     return (row * (of.heads / of.group) + of.query.head / of.group) * head_dim;
 }
@@ -134,8 +135,8 @@ __device__ double weight_of(float x, unsigned key) {
 extern "C" __global__ void attention_reference(const Element* q, const Element* k, const Element* v,
                                                double* out, double* lse, const unsigned* offsets_q,
                                                const unsigned* offsets_k, const unsigned* table,
-                                               unsigned queries, unsigned keys, unsigned heads, unsigned group,
-                                               float scale, unsigned left, unsigned right
+                                               unsigned queries, unsigned keys, unsigned heads,
+                                               unsigned group, float scale, unsigned left, unsigned right
 #if SPLIT
                                                ,
                                                unsigned
@@ -158,7 +159,8 @@ extern "C" __global__ void attention_reference(const Element* q, const Element* 
         if (is_visible(of, key)) top = fmax(top, score_of(of, key));
     for (unsigned key = 0; key < of.keys; ++key) {
         if (!is_visible(of, key)) continue;
-        const double weight = weight_of(static_cast<float>((score_of(of, key) - top) * 1.4426950408889634), key);
+        const double weight =
+            weight_of(static_cast<float>((score_of(of, key) - top) * 1.4426950408889634), key);
         sum += weight;
         for (unsigned i = 0; i < head_dim; ++i) acc[i] += weight * value_at(of, key, i);
     }

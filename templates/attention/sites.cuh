@@ -1,6 +1,6 @@
-// The sites of attention/mma, attention/decode, attention/wgmma and of their reference, each written once: what
-// fits a kernel fits its reference. A site without a stub is no instruction; operands that no stub reads are
-// not computed.
+// The sites of attention/mma, attention/decode, attention/wgmma and of their reference, each written once:
+// what fits a kernel fits its reference. A site without a stub is no instruction; operands that no stub reads
+// are not computed.
 #pragma once
 #include <ptxgraft/site.cuh>
 
@@ -46,15 +46,15 @@ __device__ inline void change_tile(unsigned& hidden, unsigned& cut, unsigned fir
                       in(u32, first_column), in(u32, last_column), in(u32, head), in(u32, batch));
 }
 
-// Weights of a query's neighbouring columns: 2 to the power of x, which is a score over the largest one so far
-// and at or below 0 but for rounding. A stub that does not read the weights that come takes their place: an
-// assembler drops what made them.
+// Weights of a query's neighbouring columns: 2 to the power of x, which is a score over the largest one so
+// far and at or below 0 but for rounding. A stub that does not read the weights that come takes their place:
+// an assembler drops what made them.
 __device__ inline void change_weights(float (&weight)[2], const float (&x)[2]) {
     PTXGRAFT_HOT_SITE("exponent", "", mods(f32, 2, weight), ins(f32, 2, x));
 }
 
-// Two neighbouring elements of a query, of a key, of two values: element and element + 1 of query `row` and of
-// key `column`; element `element` of values column and column + 1.
+// Two neighbouring elements of a query, of a key, of two values: element and element + 1 of query `row` and
+// of key `column`; element `element` of values column and column + 1.
 __device__ inline void change_query(unsigned& pair, const Query& query, unsigned element) {
     PTXGRAFT_SITE("prologue_q", "", mod(b32, pair), in(u32, row, query.row), in(u32, element),
                   in(u32, head, query.head), in(u32, batch, query.batch));

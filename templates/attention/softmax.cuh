@@ -95,7 +95,8 @@ template <unsigned scored> struct Rows {
 #pragma unroll
         for (unsigned i = 0; i < count; i += 2) {  // and the next one, of the same row
             const unsigned half = half_of(i);
-            const float x[2] = {__fmaf_rn(scores[i], by, -base[half]), __fmaf_rn(scores[i + 1], by, -base[half])};
+            const float x[2] = {__fmaf_rn(scores[i], by, -base[half]),
+                                __fmaf_rn(scores[i + 1], by, -base[half])};
             float weight[2] = {exp2_of(x[0]), exp2_of(x[1])};
             change_weights(weight, x);
             sum[half] += weight[0];
@@ -116,8 +117,8 @@ template <unsigned scored> struct Rows {
         for (unsigned half = 0; half < 2; ++half) {
             sum[half] = sum_of_row(sum[half]);
             inverse[half] = sum[half] == 0 ? 0 : __fdividef(1.0f, sum[half]);
-            log_sum[half] = sum[half] == 0 ? -infinity
-                                           : (top[half] * in_exponent() + __log2f(sum[half])) * ln_2;
+            log_sum[half] =
+                sum[half] == 0 ? -infinity : (top[half] * in_exponent() + __log2f(sum[half])) * ln_2;
         }
     }
 };

@@ -25,13 +25,14 @@ __device__ inline unsigned ones_from(unsigned first) {
 // The window: the last query stands beside the last key, and each sees so many keys to the left and to the
 // right of the one beside it; from 2^30 on, all there are. Causal is right = 0.
 struct Window {
-    int keys;         // of the sequence
-    int begin, end;   // of the keys that query 0 sees; of query i, i more
+    int keys;        // of the sequence
+    int begin, end;  // of the keys that query 0 sees; of query i, i more
     __device__ int first(unsigned row) const { return static_cast<int>(row) + begin; }
     __device__ int behind(unsigned row) const { return min(static_cast<int>(row) + end, keys); }
     // Bit i: whether the query sees key column + i.
     __device__ unsigned mask(unsigned row, unsigned column) const {
-        const int seen = behind(row) - static_cast<int>(column), lacking = first(row) - static_cast<int>(column);
+        const int seen = behind(row) - static_cast<int>(column),
+                  lacking = first(row) - static_cast<int>(column);
         return ones_from(max(lacking, 0)) & ~ones_from(max(seen, 0));
     }
 };
@@ -63,7 +64,8 @@ template <unsigned width> struct Tiles {
         end = min(end, column + (share + 1) * count / shares * width);
         return begin;
     }
-    // From the column on the first tile that is not hidden; `column` is at `end` or beyond where there is none.
+    // From the column on the first tile that is not hidden; `column` is at `end` or beyond where there is
+    // none.
     __device__ Tile from(unsigned column) const {
         for (; column < end; column += width) {
             const bool is_whole = window.first(last_row) <= static_cast<int>(column) &&

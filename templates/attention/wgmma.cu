@@ -3,9 +3,9 @@
 //
 // A block is one warpgroup that copies, and two or three that multiply, 64 queries of one head each. One
 // thread of the first starts tensor copies (TMA) of the queries and then, tile by tile, of keys and values
-// into rings of stages; mbarriers say when a stage is full, and when it is empty again. The others multiply by
-// wgmma: queries and keys from shared memory, weights from the registers that they were made in. Products run
-// by themselves: while the tensor cores multiply the weights of one tile by its values, a warpgroup makes
+// into rings of stages; mbarriers say when a stage is full, and when it is empty again. The others multiply
+// by wgmma: queries and keys from shared memory, weights from the registers that they were made in. Products
+// run by themselves: while the tensor cores multiply the weights of one tile by its values, a warpgroup makes
 // weights of the next one's scores. And the warpgroups take turns in starting products (named barriers), so
 // that the tensor cores have work of one while another is at its exponentials.
 #include "../hardware/mma.cuh"
@@ -54,6 +54,9 @@ constexpr u32 box_keys = page == 0 || page > tile_keys ? tile_keys : page;  // t
 // 64 K registers are shared out: the warpgroup that copies needs few.
 constexpr u32 producer_registers = consumers == 2 ? 40 : 32, consumer_registers = consumers == 2 ? 232 : 160;
 
+// Whether there are uniform registers for the descriptors of all steps along head_dim.
+constexpr bool keeps_steps = head_dim <= 128;
+
 static_assert(tile_keys % 32 == 0 && stages >= 2);
 static_assert(page == 0 || page % tile_keys == 0 || tile_keys % page == 0, "a box has rows of one page");
 
@@ -74,7 +77,8 @@ struct Block {
     Sequence queries, keys;
 
     __device__ explicit Block(const Arguments& of)
-        : kv_head(head / of.group), queries(sequence_of(of.offsets_q, batch, of.queries)),
+        : kv_head(head / of.group),
+          queries(sequence_of(of.offsets_q, batch, of.queries)),
           keys(sequence_of(of.offsets_k, batch, of.keys)) {
         // With a causal window the last queries see the most keys: they begin first.
         first = (gridDim.x - 1 - blockIdx.x) * tile_queries;
@@ -174,8 +178,9 @@ struct Consumer {
 #pragma unroll
         for (u32 i = 0; i < head_dim / 16; ++i) {
             const u32 step = i % 4 * wgmma_step_bytes(Major::k);
-            Wgmma<type, tile_keys>::multiply(scores, queries[i],
-                                             wgmma_advance(stage, i / 4 * tile_panel + step), i != 0);
+            const u64 a = keeps_steps ? queries[i] : wgmma_advance(queries[0], i / 4 * query_panel + step);
+            Wgmma<type, tile_keys>::multiply(scores, a, wgmma_advance(stage, i / 4 * tile_panel + step),
+                                             i != 0);
         }
         wgmma_commit_group();
     }
@@ -212,9 +217,7 @@ struct Consumer {
 
     // Named barriers: at 1 + number a warpgroup waits for its turn, and the one before it arrives.
     __device__ void take_turn() const { bar_sync(1 + number, 2 * warpgroup); }
-    __device__ void pass_turn() const {
-        bar_arrive(number + 1 == consumers ? 1 : number + 2, 2 * warpgroup);
-    }
+    __device__ void pass_turn() const { bar_arrive(number + 1 == consumers ? 1 : number + 2, 2 * warpgroup); }
 
     __device__ void go_over(const Tiles<tile_keys>& tiles) {
         auto tile = tiles.from(tiles.first_column());
@@ -255,7 +258,8 @@ struct Consumer {
 
 // ---- the output
 
-// Through the shared memory in which the warp's queries were, so that lanes store 16 bytes each, side by side.
+// Through the shared memory in which the warp's queries were, so that lanes store 16 bytes each, side by
+// side.
 __device__ void store(Consumer& consumer, const Arguments& of, const Block& block, unsigned char* tile) {
     const u32 lane = threadIdx.x % 32, first_row = consumer.number * 64 + threadIdx.x / 32 % 4 * 16;
     float inverse[2], log_sum[2];
@@ -274,8 +278,8 @@ __device__ void store(Consumer& consumer, const Arguments& of, const Block& bloc
             change_output(first, query, column + place);
             change_output(second, query, column + place + 1);
             const u32 piece = column % 64 / 8 ^ row % 8;  // of 16 bytes, as TMA has swizzled the queries
-            *reinterpret_cast<u32*>(tile + column / 64 * query_panel + row * row_bytes + piece * 16 + place * 2) =
-                pack(Half{}, first, second);
+            *reinterpret_cast<u32*>(tile + column / 64 * query_panel + row * row_bytes + piece * 16 +
+                                    place * 2) = pack(Half{}, first, second);
         }
     }
     __syncwarp();
@@ -287,8 +291,8 @@ __device__ void store(Consumer& consumer, const Arguments& of, const Block& bloc
         const u32 piece = column % 8 ^ row % 8;
         const unsigned long long at =
             (1ull * (block.queries.first + block.first + row) * of.heads + block.head) * head_dim;
-        *reinterpret_cast<uint4*>(of.out + at + column * 8) = *reinterpret_cast<const uint4*>(
-            tile + column / 8 * query_panel + row * row_bytes + piece * 16);
+        *reinterpret_cast<uint4*>(of.out + at + column * 8) =
+            *reinterpret_cast<const uint4*>(tile + column / 8 * query_panel + row * row_bytes + piece * 16);
     }
 }
 
@@ -301,8 +305,8 @@ extern "C" __global__ void __launch_bounds__(threads, 1)
                     float scale, u32 left, u32 right) {
     extern __shared__ __align__(1024) unsigned char shared[];
     __shared__ Barriers barriers;
-    const Arguments of = {q,    k,    v,     out,   lse,   offsets_q, offsets_k, table, queries,
-                          keys, heads, group, scale, left, right};
+    const Arguments of = {q,       k,    v,     out,   lse,   offsets_q, offsets_k, table,
+                          queries, keys, heads, group, scale, left,      right};
     const Block block(of);
     if (block.first >= block.queries.length) return;
 
@@ -341,13 +345,12 @@ extern "C" __global__ void __launch_bounds__(threads, 1)
     } else {
         setmaxnreg_inc<consumer_registers>();
         Consumer consumer = {number - 1, key_ring, value_ring};
-        // Where there are uniform registers for all steps, made so that no assembler makes them again.
+        // Made so that no assembler makes them again in the loop.
 #pragma unroll
-        for (u32 i = 0; i < head_dim / 16; ++i) {
-            const u32 at = query_tile + consumer.number * 64 * row_bytes + i / 4 * query_panel +
-                           i % 4 * wgmma_step_bytes(Major::k);
-            consumer.queries[i] = wgmma_descriptor<Major::k>(head_dim <= 128 ? warp_uniform(at) : at);
-        }
+        for (u32 i = 0; i < (keeps_steps ? head_dim / 16 : 1); ++i)
+            consumer.queries[i] = wgmma_descriptor<Major::k>(
+                warp_uniform(query_tile + consumer.number * 64 * row_bytes + i / 4 * query_panel +
+                             i % 4 * wgmma_step_bytes(Major::k)));
         consumer.first_keys = wgmma_descriptor<Major::k>(key_ring.tiles);
         consumer.first_values = wgmma_descriptor<Major::mn>(value_ring.tiles, tile_panel);
         consumer.rows.scale = scale;
