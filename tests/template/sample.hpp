@@ -78,7 +78,7 @@ inline Dimensions odd_dimensions(const Template& from, const Choices& choices,
 }
 
 /// A stub that changes every value that it may write, and no value much: floats to 0.75 of them and an
-/// eighth, by index where there is one; other types stay as they are.
+/// eighth, by index where there is one; other types, and fragments that it may keep, stay as they are.
 inline Stub mild_stub(const Site& site) {
     std::string text;
     for (const SiteOperand& operand : site.signature.operands) {
@@ -97,6 +97,8 @@ inline Stub mild_stub(const Site& site) {
             text += operand.name + " = " + value + " * 0.75 + 0.125\n";
         else if (operand.count == 0)
             text += operand.name + " = " + value + "\n";
+        else if (operand.direction == Direction::mod)
+            text += operand.name + "[0] = " + operand.name + "[0]\n";
     }
     auto stub = compile_expression(text, site);
     return std::move(stub.value());
