@@ -4,13 +4,9 @@
 // A thread starts copies, commits those since the last commit as one group, and waits until all but the
 // newest n of its groups have arrived. Then a barrier shows what arrived to the other threads.
 #pragma once
+#include "address.cuh"
 
 namespace hardware {
-
-// The address of a variable in shared memory, as instructions of .shared take it.
-__device__ inline unsigned shared_address(const void* in_shared) {
-    return static_cast<unsigned>(__cvta_generic_to_shared(in_shared));
-}
 
 // cp.async.cg copies 16 bytes past L1: a tile is read from shared memory, never again from L1. The hint has
 // L2 fetch the whole line of 128 bytes, which the threads beside this one ask for anyway.

@@ -11,14 +11,12 @@
 /// come, and the next begins; mbarrier_wait() names a phase by its parity, the lowest bit of its number, and
 /// must ask for the phase under way or the one before it.
 
+#include "address.cuh"
+
 namespace hardware {
 
 typedef unsigned u32;
 typedef unsigned long long u64;
-
-__device__ inline u32 shared_address(const void* shared) {
-    return static_cast<u32>(__cvta_generic_to_shared(shared));
-}
 
 /// Phase 0 begins, and ends after so many arrivals (and all bytes that those announce).
 __device__ inline void mbarrier_init(u32 barrier, u32 arrivals) {
