@@ -18,45 +18,34 @@ enum class Layout { contiguous, masked };
 constexpr Layout layout = Layout::LAYOUT;
 
 /// The tiles that a block takes, one by one. Every thread walks over the groups by itself: it needs their
-/// sizes alone, which stay in the cache.
+/// sizes alone, which stay in the cache. It keeps little from tile to tile: registers are the stub's.
 struct Tiles {
     static constexpr bool by_map = false;  // the last tile of a group ends before the rows of the next one
     const u32* sizes;
-    u32 groups, m, rank, tiles_n;
-    u32 unit;          // to take next, of all groups
-    u32 group, begin;  // the group under way and its first unit
-    u32 row, size;     // where its rows begin in c, and how many it has
-    u32 tiles_m;
+    u32 groups, m, n;
+    u32 group, row;  // the group under way, and where its rows begin in c
+    u32 unit;        // of that group, to take next; beyond its last one, of a later group
 
     __device__ Tiles(const u32* sizes, u32 groups, u32 m, u32 n)
-        : sizes(sizes),
-          groups(groups),
-          m(m),
-          rank(own_rank()),
-          tiles_n(units_n(n)),
-          unit(first_unit()),
-          group(0),
-          begin(0),
-          row(0) {
-        find_group();
-    }
-    /// No group has rows beyond the arrays, whatever its size says.
-    __device__ void find_group() {
-        size = group < groups ? min(sizes[group], layout == Layout::contiguous ? m - row : m) : 0;
-        tiles_m = units_m(size);
-    }
+        : sizes(sizes), groups(groups), m(m), n(n), group(0), row(0), unit(first_unit()) {}
+
     __device__ bool next(Tile& tile) {
-        while (unit - begin >= tiles_m * tiles_n) {
-            begin += tiles_m * tiles_n;
+        const u32 tiles_n = units_n(n);
+        for (; group < groups; ++group) {
+            // No group has rows beyond the arrays, whatever its size says.
+            const u32 size = min(sizes[group], layout == Layout::contiguous ? m - row : m);
+            const u32 tiles_m = units_m(size);
+            if (unit < tiles_m * tiles_n) {
+                const Unit own = own_tile(unit_of(unit, tiles_m, tiles_n), own_rank());
+                const u32 of_a = layout == Layout::contiguous ? 0 : group;
+                tile = {row + own.row * tile_m, own.col * tile_n, row + size, of_a, group, u64{of_a} * m};
+                unit += gridDim.x / cluster;
+                return true;
+            }
+            unit -= tiles_m * tiles_n;
             if (layout == Layout::contiguous) row += size;
-            if (++group >= groups) return false;
-            find_group();
         }
-        const Unit own = own_tile(unit_of(unit - begin, tiles_m, tiles_n), rank);
-        const u32 of_a = layout == Layout::contiguous ? 0 : group;
-        tile = {row + own.row * tile_m, own.col * tile_n, row + size, of_a, group, u64{of_a} * m};
-        unit += gridDim.x / cluster;
-        return true;
+        return false;
     }
 };
 

@@ -392,13 +392,13 @@ __device__ __forceinline__ void store_chunk(u32 from, const Tile& tile, const Re
         __syncwarp();
         if (to.is_aligned) {
             const u32 my_row = row + lane / 8, my_col = col + lane % 8 * vector;
-            Out* const at = to.c + (tile.c_row + my_row) * to.n + my_col;
+            Out* at = to.c + (tile.c_row + my_row) * to.n + my_col;
             uint4 values[4];
 #pragma unroll
             for (u32 i = 0; i < 4; ++i) values[i] = load_shared(from + unit_out(lane / 8 + 4 * i, lane % 8));
 #pragma unroll
-            for (u32 i = 0; i < 4; ++i)
-                store_if(my_row + 4 * i < tile.row_end && my_col < to.n, at + u64{4 * i} * to.n, values[i]);
+            for (u32 i = 0; i < 4; ++i, at += u64{4} * to.n)
+                store_if(my_row + 4 * i < tile.row_end && my_col < to.n, at, values[i]);
             return;
         }
     }
@@ -411,8 +411,11 @@ __device__ __forceinline__ void store_chunk(u32 from, const Tile& tile, const Re
     }
 }
 /// Until the chunk before the last one has left its place; of the first chunk of a tile, until both have.
-template <bool by_map, bool is_first> __device__ __forceinline__ void wait_for_place() {
-    if (by_map && threadIdx.x % 32 == 0) bulk_wait_group_read<is_first ? 0 : 1>();
+/// Where no tensor copy reads them there is nothing to wait for, and the branch is worth having all the same:
+/// it ends ptxas's view of the sites before it. In one view with the stores it lets so many copies of a stub
+/// overlap that it spills.
+template <bool is_first> __device__ __forceinline__ void wait_for_place() {
+    if (threadIdx.x % 32 == 0) bulk_wait_group_read<is_first ? 0 : 1>();
     __syncwarp();
 }
 
@@ -442,9 +445,9 @@ __device__ __forceinline__ void write_unrolled(Accumulators& d, const Tile& tile
                         apply_epilogue(values[4 * j + 2 * h + e], tile, to, rows[h], col);
                 }
             if (block + i == 0)
-                wait_for_place<by_map, true>();
+                wait_for_place<true>();
             else
-                wait_for_place<by_map, false>();
+                wait_for_place<false>();
             const u32 place = staging + (block * chunks + i) % 2 * chunk_bytes;
             if constexpr (output == Output::f32)
                 put_f32<unit_out>(place, values);
