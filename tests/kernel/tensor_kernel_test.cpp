@@ -352,20 +352,21 @@ TEST(TensorKernel, TensorMapsOfDynamicExtentsAreMadeAtTheLaunch) {
 // Each is a parameter of the entry; the error names both, and there is no need to emit anything.
 TEST(TensorKernel, NoTwoParametersHaveOneName) {
     const auto body = [](FunctionBuilder<>& k, const Specialisation&) { k.emit<"ret">(); };
-    const auto error_of = [&](KernelOptions options) {
-        options.name = "k";
-        const auto ptx = TensorKernel(std::move(options), body).ptx({{"n", 8}});
+    const auto error_of = [&](const KernelOptions& options) {
+        const auto ptx = TensorKernel(options, body).ptx({{"n", 8}});
         EXPECT_FALSE(ptx);
         EXPECT_EQ(ptx.error().code, Errc::name_redeclared);
         return message(ptx.error());
     };
-    EXPECT_EQ(error_of({.inputs = {Tile("n", f32).named("a")}, .outputs = {Tile("n", f32).named("a")}}),
-              "input 0 and output 0 of k are both named a");
-    EXPECT_EQ(error_of({.inputs = {Tile("n", f32), Tile("n", f32).named("x0")}}),
+    EXPECT_EQ(
+        error_of(
+            {.name = "k", .inputs = {Tile("n", f32).named("a")}, .outputs = {Tile("n", f32).named("a")}}),
+        "input 0 and output 0 of k are both named a");
+    EXPECT_EQ(error_of({.name = "k", .inputs = {Tile("n", f32), Tile("n", f32).named("x0")}}),
               "input 0 and input 1 of k are both named x0");
-    EXPECT_EQ(error_of({.inputs = {Tile("n", f32).named("n")}, .dynamic = {"n"}}),
+    EXPECT_EQ(error_of({.name = "k", .inputs = {Tile("n", f32).named("n")}, .dynamic = {"n"}}),
               "input 0 and dynamic extent 0 of k are both named n");
-    EXPECT_EQ(error_of({.inputs = {Tile("n", f32)}, .dynamic = {"n", "m", "n"}}),
+    EXPECT_EQ(error_of({.name = "k", .inputs = {Tile("n", f32)}, .dynamic = {"n", "m", "n"}}),
               "dynamic extent 0 and dynamic extent 2 of k are both named n");
     // A tile may have the name of an extent that is a number.
     EXPECT_TRUE(TensorKernel({.name = "k", .inputs = {Tile("n", f32).named("n")}}, body).ptx({{"n", 8}}));
