@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-#include "isa/special.hpp"
+#include "ptx/special_names.hpp"
 #include "ptx/target.hpp"
 
 namespace ptxgraft::link {
@@ -128,12 +128,12 @@ class SpecialNames {
         if (is_space(word)) is_within_ = true;
         if (word == ")" || word == ";") is_within_ = false;
         const bool may_be = is_within_ && word.starts_with('%');
-        stem_ = may_be && isa::find_special(std::string(word) + "0") ? word : std::string_view();
-        last_ = may_be && isa::find_special(word) ? word : std::string_view();
+        stem_ = may_be && is_special_name(std::string(word) + "0") ? word : std::string_view();
+        last_ = may_be && is_special_name(word) ? word : std::string_view();
     }
     [[nodiscard]] bool has(std::string_view name) const {
         const auto is_in = [&](std::string_view stem) {
-            return name.starts_with(stem) && isa::find_special(name).has_value();
+            return name.starts_with(stem) && is_special_name(name);
         };
         return std::ranges::find(names_, name) != names_.end() || std::ranges::any_of(stems_, is_in);
     }

@@ -77,7 +77,7 @@ TEST_F(Cli, TryComparesWithTheReference) {
     EXPECT_EQ(right.status, 0) << right.err;
     EXPECT_THAT(right.out, AllOf(StartsWith("right: 63 of 63 elements are as the reference has them\n"),
                                  HasSubstr(" registers, 0 bytes of spills")));
-    const auto json = Json::parse(ptxgraft({"try", "norm/rms", "--dims", "rows=2,columns=33", "--value",
+    const auto json = Json::parse(ptxgraft({"try", "norm/simple", "--dims", "rows=2,columns=33", "--value",
                                             "eps=0.5", "--null", "weight", "--device", "emulator", "--json"})
                                       .out);
     EXPECT_EQ(json["right"], true);

@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <filesystem>
 #include <numeric>
 #include <set>
 #include <thread>
@@ -14,7 +13,9 @@
 #include "ptxgraft/isa.hpp"
 #include "ptxgraft/kernel.hpp"
 #include "ptxgraft/syntax.hpp"
+#include "ptxgraft/template.hpp"
 #include "route_kernels.hpp"
+#include "template/sample.hpp"
 
 namespace ptxgraft {
 namespace {
@@ -281,45 +282,25 @@ TEST(Route, ThreadsAskAtOnce) {
     EXPECT_THAT(texts, Each(expected));
 }
 
-// A stub for any site: every operand of floats that may be written gets one and a half times the first that
-// may be read.
-std::string program_for(const Site& site) {
-    std::string read, program;
-    for (const SiteOperand& o : site.signature.operands)
-        if (read.empty() && o.type == Type::f32 && o.direction != Direction::out)
-            read = o.count == 0 ? o.name : o.name + "[0]";
-    if (read.empty()) read = "2.0";
-    for (const SiteOperand& o : site.signature.operands) {
-        if (o.direction == Direction::in) continue;
-        for (std::uint32_t i = 0; i < std::max(o.count, 1u); ++i)
-            program += read + " 1.5 mul.f32 -> " +
-                       (o.count == 0 ? o.name : o.name + "[" + std::to_string(i) + "]") + "\n";
-    }
-    return program;
-}
-
 TEST(Route, EverySiteOfEveryTemplateCanBeCalled) {
-    std::size_t sites = 0;
-    for (const auto& file : std::filesystem::recursive_directory_iterator(PTXGRAFT_SOURCE_DIR "/templates")) {
-        if (file.path().extension() != ".cu") continue;
-        const auto skeleton = Skeleton::from_file(file.path().string(), {.target = "sm_90a"});
+    const auto all = Template::all();
+    ASSERT_TRUE(all) << describe(all.error());
+    EXPECT_GE(all->size(), 20u);
+    for (const Template& from : *all) {
+        SCOPED_TRACE(from.name());
+        const auto skeleton = from.skeleton();
         ASSERT_TRUE(skeleton) << describe(skeleton.error());
         std::vector<Graft> grafts;
-        for (const Site& site : skeleton->sites().sites) {
-            const auto stub = stack::compile(program_for(site), site);
-            ASSERT_TRUE(stub) << site.name << ": " << describe(stub.error(), program_for(site));
-            grafts.push_back({site.name, *stub});
-            ++sites;
-        }
+        for (const Site& site : skeleton->sites().sites)
+            grafts.emplace_back(site.name, test::mild_stub(site));
         const auto rendered = skeleton->render_by(grafts, {.route = Route::call});
         ASSERT_TRUE(rendered) << describe(rendered.error());
         const auto cubin = default_assembler().assemble(rendered->ptx);
-        EXPECT_TRUE(cubin) << file.path() << describe(cubin.error(), rendered->ptx);
-        EXPECT_TRUE(
-            skeleton->graft(grafts, *Device::open("emulator"),
-                            {.entry = skeleton->entries().front(), .routes = {.route = Route::automatic}}));
+        EXPECT_TRUE(cubin) << describe(cubin.error(), rendered->ptx);
+        const auto kernel = skeleton->graft(grafts, *Device::open("emulator"),
+                                            {.entry = from.entry(), .routes = {.route = Route::automatic}});
+        EXPECT_TRUE(kernel) << describe(kernel.error());
     }
-    EXPECT_GE(sites, 8u);
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "ptx/special_names.hpp"
+
 namespace ptxgraft {
 namespace {
 
@@ -99,6 +101,16 @@ TEST(Target, TheEmulatorIsOneOfSm75OrLater) {
     for (const std::uint32_t sm : {75u, 80u, 88u, 90u, 101u, 121u}) EXPECT_TRUE(is_emulated(sm)) << sm;
     for (const std::uint32_t sm : {0u, 72u, 77u, 122u, 65536u + 90}) EXPECT_FALSE(is_emulated(sm)) << sm;
     EXPECT_THAT(emulated_architectures(), AllOf(testing::StartsWith("sm_75, sm_80, "), HasSubstr("sm_121")));
+}
+
+// Those of isa's table, by its own rules of parts and numbers.
+TEST(Target, SpecialRegistersAreKnownByName) {
+    for (const char* name : {"%tid", "%tid.x", "%ctaid.w", "%tid.r", "%laneid", "%pm0", "%pm7", "%pm0_64",
+                             "%envreg31", "%clock64", "%reserved_smem_offset_1", "%is_explicit_cluster"})
+        EXPECT_TRUE(is_special_name(name)) << name;
+    for (const char* name : {"", "%", "tid", "%ti", "%tid.q", "%tid.xy", "%tid1", "%laneid.x", "%pm", "%pm8",
+                             "%pm07", "%envreg32", "%envreg-1", "%reserved_smem_offset_2", "%r1"})
+        EXPECT_FALSE(is_special_name(name)) << name;
 }
 
 }  // namespace
