@@ -111,6 +111,14 @@ class LaunchMaker {
         config.grid = TRY(extents(rule.grid));
         config.block = TRY(extents(rule.block));
         config.cluster = TRY(extents(rule.cluster));
+        // CUDA C++ Programming Guide, technical specifications per compute capability.
+        constexpr std::uint32_t most_x = 0x7FFFFFFF, most_y = 65535;
+        const Dim3& grid = config.grid;
+        if (grid.x == 0 || grid.y == 0 || grid.z == 0 || grid.x > most_x || grid.y > most_y ||
+            grid.z > most_y)
+            return fail(Errc::dimension_invalid,
+                        fmt::format("they make a grid of {} x {} x {}; one has 1 to {} x {} x {} blocks",
+                                    grid.x, grid.y, grid.z, most_x, most_y, most_y));
         if (rule.shared_bytes) config.shared_bytes = TRY(narrow_extent(*rule.shared_bytes));
         return config;
     }

@@ -419,6 +419,7 @@ class ManifestReader {
             items.clear();
             for (const JsonValue& item : output->items) items.push_back(&item);
         }
+        if (items.empty()) return mistake(output->span, "\"output\" names no tensor");
         for (const JsonValue* item : items) {
             const std::string name = TRY(text_of(*item, "output"));
             const auto found =

@@ -44,6 +44,7 @@ class Trier {
         trial_.is_right = true;
         for (const std::string& output : from_.outputs())
             if (is_given(output)) TRY(compare(output, got, wanted, tolerance));
+        TRY(check_inputs(got));
         return std::move(trial_);
     }
 
@@ -155,6 +156,29 @@ class Trier {
         const std::vector<Argument> list = TRY(arguments(reference_, buffers));
         TRY(kernel.launch_with(reference_.config, list));
         return buffers;
+    }
+
+    // What the kernel only reads is as it was.
+    Expected<void> check_inputs(const std::vector<Buffer>& buffers) {
+        for (std::size_t i = 0; i < buffers.size(); ++i) {
+            const TemplateTensor& tensor = launch_.tensors[i];
+            if (tensor.access != TensorAccess::in) continue;
+            const std::vector<std::byte> before = random_bytes(tensor, options_.seed);
+            std::vector<std::byte> after(tensor.bytes);
+            TRY(buffers[i].read(after));
+            const auto [was, is] = std::mismatch(before.begin(), before.end(), after.begin());
+            if (was == before.end()) continue;
+            const array::ElementType& type = *array::find_type(tensor.type);
+            const auto at = static_cast<std::size_t>(was - before.begin()) / type.bytes;
+            trial_.is_right = false;
+            trial_.worst = std::numeric_limits<double>::infinity();
+            trial_.worst_tensor = tensor.name, trial_.worst_index = at;
+            trial_.got = element_value(type, after.data() + at * type.bytes);
+            trial_.wanted = element_value(type, before.data() + at * type.bytes);
+            trial_.allowed = 0;
+            ++trial_.wrong, ++trial_.elements;
+        }
+        return {};
     }
 
     struct Values {

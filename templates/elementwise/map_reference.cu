@@ -22,7 +22,7 @@ extern "C" __global__ void map_reference(const Element* x0, const Element* x1, c
                                          unsigned row_stride1, unsigned row_stride2, unsigned row_stride_y,
                                          unsigned column_stride0, unsigned column_stride1,
                                          unsigned column_stride2) {
-    const unsigned column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y;
+    const unsigned column = blockIdx.y * blockDim.x + threadIdx.x, row = blockIdx.x;
     if (column >= columns || row >= rows) return;
     float result;
     PTXGRAFT_SITE("function", "add.f32 _y, _x0, _x1; add.f32 _y, _y, _x2;",

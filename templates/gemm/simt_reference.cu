@@ -4,7 +4,7 @@
 
 extern "C" __global__ void gemm_reference(const float* a, const float* b, const float* bias, double* c,
                                           unsigned m, unsigned n, unsigned k) {
-    const unsigned col = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y;
+    const unsigned col = blockIdx.y * blockDim.x + threadIdx.x, row = blockIdx.x;
     if (col >= n) return;
     float acc;
     PTXGRAFT_SITE("initial", "mov.f32 _acc, 0f00000000;", out(f32, acc));

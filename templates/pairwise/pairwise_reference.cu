@@ -7,7 +7,7 @@ using Element = hardware::TYPE;
 
 extern "C" __global__ void pairwise_reference(const Element* a, const Element* b, const float* u,
                                               const float* v, double* c, unsigned m, unsigned n, unsigned k) {
-    const unsigned column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y;
+    const unsigned column = blockIdx.y * blockDim.x + threadIdx.x, row = blockIdx.x;
     if (row >= m || column >= n) return;
     float s, t, result;
     PTXGRAFT_SITE("initial", "mov.f32 _s, 0f00000000; mov.f32 _t, 0f00000000;", out(f32, s), out(f32, t));

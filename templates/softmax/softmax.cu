@@ -38,12 +38,12 @@ __device__ void find_largest(const Share& share, Part<n> part, const Values<n>& 
             largest = fmaxf(largest, share.has(part, i, e) ? x[i][e] : minus_infinity());
 }
 
-// x becomes its exponential, without the factor 1 / sum.
+// x becomes its exponential, without the factor 1 / sum. The difference is taken first: it is exact near the
+// largest element, never above 0, and never overflows to a NaN.
 template <unsigned n> __device__ void exponentiate(Values<n>& x, float largest) {
-    const float shift = -largest * log2_e;
     for (unsigned i = 0; i < n; ++i)
         for (unsigned e = 0; e < element_width; ++e) {
-            x[i][e] = fmaf(x[i][e], log2_e, shift);
+            x[i][e] = (x[i][e] - largest) * log2_e;
             PTXGRAFT_SITE("exponent", "ex2.approx.ftz.f32 _x, _x;", mod(f32, x, x[i][e]));
         }
 }

@@ -7,7 +7,7 @@ using Element = hardware::TYPE;
 
 extern "C" __global__ void swiglu_reference(const Element* gate, const Element* up, double* y, unsigned rows,
                                             unsigned columns, unsigned pitch) {
-    const unsigned column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y;
+    const unsigned column = blockIdx.y * blockDim.x + threadIdx.x, row = blockIdx.x;
     if (column >= columns || row >= rows) return;
     float g = hardware::to_f32(gate[1ull * row * pitch + column]);
     float u = hardware::to_f32(up[1ull * row * pitch + column]);

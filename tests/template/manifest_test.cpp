@@ -123,6 +123,7 @@ TEST(Manifest, DimensionsAreChecked) {
     EXPECT_THAT(why({{"rows", 1}, {"columns", 4}, {"depth", 1}}),
                 HasSubstr("rows/scale has no dimension depth; it has rows, columns, batch"));
     EXPECT_THAT(why({{"rows", 1u << 31}, {"columns", 1u << 30}}), HasSubstr("more than 2^46 bytes"));
+    EXPECT_THAT(why({{"rows", 65536}, {"columns", 4}}), HasSubstr("they make a grid of 1 x 65536 x 1"));
     EXPECT_EQ(scale->tolerance({{"rows", 1}, {"columns", 8}})->absolute, 8e-6);
 }
 
@@ -218,6 +219,7 @@ TEST(Manifest, EveryMistakeHasItsPlace) {
         {R"("value": 1e-6)", R"("value": "1e-6")", R"("value" is a number, not a string)"},
         {R"("block": ["threads"], "shared)", R"("shared)", R"(it needs "block")"},
         {R"("output": "y")", R"("output": "x")", "no tensor named x is written"},
+        {R"("output": "y")", R"("output": [])", R"("output" names no tensor)"},
         {R"("relative": 1e-3)", R"("relative": -1)", R"("relative" is a number from 0 on)"},
         {R"("family": "rows", )", R"("family": 3, )", R"("family" is a string, not a number)"},
         {R"("copies": "threads / 32"}})", R"("copies": "threads / 32"})", "not JSON"},
@@ -297,7 +299,16 @@ TEST(Try, ComparesWithTheReference) {
     EXPECT_EQ(right->elements, 77u);
     EXPECT_NE(right->machine_code.cubin, nullptr);
 
-    // A kernel that forgets its last element, which stays a NaN.
+    // A kernel that writes what it should read alone.
+    family.write("twice.cu", source("twice", "__nv_bfloat16",
+                                    "__float2bfloat16(value); if (i == 5) const_cast<float*>(x)[5] = 1"));
+    const auto written = try_template(*twice, device, options);
+    ASSERT_TRUE(written) << describe(written.error());
+    EXPECT_FALSE(written->is_right);
+    EXPECT_EQ(written->worst_tensor, "x");
+    EXPECT_EQ(written->worst_index, 5u);
+
+    // A kernel whose last element is wrong.
     family.write("twice.cu",
                  source("twice", "__nv_bfloat16", "__float2bfloat16(value); if (i == n - 1) y[i] = 0"));
     const auto wrong = try_template(*twice, device, options);
