@@ -19,8 +19,15 @@ using test::text_of;
 std::vector<std::string> names() {
     std::vector<std::string> names;
     const auto all = Template::all();
+    if (!all) return names;
     for (const Template& one : *all) names.push_back(one.name());
     return names;
+}
+
+TEST(LibraryFolder, IsRead) {
+    const auto all = Template::all();
+    ASSERT_TRUE(all) << describe(all.error());
+    EXPECT_GE(all->size(), 20u);
 }
 
 class Library : public testing::TestWithParam<std::string> {
