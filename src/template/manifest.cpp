@@ -267,6 +267,8 @@ class ManifestReader {
         }
         if (const JsonValue* fill = item.find("fill")) {
             TRY(json::whole_number(*fill, "fill", 0, 0));
+            if (argument.access != TensorAccess::scratch)
+                return mistake(fill->span, "\"fill\" is of scratch: other tensors are the caller's");
             rule.zeroed = true;
         }
         if (const JsonValue* range = item.find("range")) {
@@ -274,6 +276,8 @@ class ManifestReader {
             if (range->items.size() != 2) return mistake(range->span, "\"range\" has two numbers");
             const double low = TRY(real_number(range->items[0], "range"));
             rule.range = std::pair{low, TRY(real_number(range->items[1], "range"))};
+            if (rule.range->first > rule.range->second)
+                return mistake(range->span, "\"range\" is from a lower number to a higher one");
         }
         return {};
     }
@@ -474,6 +478,9 @@ Expected<std::vector<std::shared_ptr<const Template::Data>>> read_members(
     std::vector<JsonValue> whole;  // with what they take from each other
     for (const JsonValue& member : members->items) {
         whole.push_back(TRY(completed(member, whole)));
+        for (const auto& other : all)
+            if (const JsonValue* name = member.find("name"); name != nullptr && name->text == other->name)
+                return mistake(name->span, fmt::format("two skeletons are named {}", name->text));
         ManifestReader one(manifest, folder);
         all.push_back(std::make_shared<const Template::Data>(TRY(one.read(whole.back()))));
     }

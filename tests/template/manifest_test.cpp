@@ -169,6 +169,9 @@ TEST(Manifest, AMemberIsLikeAnother) {
     EXPECT_EQ(shift->meaning(), "y = x + 1");
     EXPECT_EQ(shift->tunables().size(), 2u);
     EXPECT_EQ(shift->launch({{"rows", 5}, {"columns", 8}})->tensors.size(), 4u);
+    const std::string twice = std::string(text).replace(text.find(R"("rows/shift")"), 12, R"("rows/scale")");
+    EXPECT_THAT(describe(Family(twice).find("rows/shift").error()),
+                HasSubstr("two skeletons are named rows/scale"));
     text.replace(text.find(R"("like": "rows/scale")"), 20, R"("like": "rows/shift")");
     EXPECT_THAT(describe(Family(text).find("rows/shift").error()),
                 HasSubstr("no skeleton before it is named rows/shift"));
@@ -213,6 +216,8 @@ TEST(Manifest, EveryMistakeHasItsPlace) {
         {R"("access": "out")", R"("access": "written")", R"("access" is one of in, out, mod, scratch)"},
         {R"("fill": 0})", R"("fill": 1})", R"("fill" is a whole number from 0 to 0, not 1)"},
         {R"("range": [0, 1])", R"("range": [0])", R"("range" has two numbers)"},
+        {R"("range": [0, 1])", R"("range": [1, 0])", R"("range" is from a lower number to a higher one)"},
+        {R"("access": "out")", R"("fill": 0, "access": "out")", R"("fill" is of scratch)"},
         {R"("swizzle": "none")", R"("swizzle": "12B")", R"("swizzle" is one of none, 32B)"},
         {R"json("map": {"box": ["16 / sizeof(type)", 8, 1], )json", R"("map": {)", R"(it needs "box")"},
         {R"("map": {"box")", R"("map": {"of": "z", "box")", "no tensor before it is named z"},
