@@ -15,31 +15,7 @@
 #include "../hardware/mma.cuh"
 #include "softmax.cuh"
 
-#ifndef TYPE
-#define TYPE bf16
-#endif
-#ifndef HEAD_DIM
-#define HEAD_DIM 128
-#endif
-#ifndef WARPS
-#define WARPS 4
-#endif
-#ifndef STRIPS
-#define STRIPS 1
-#endif
-#ifndef TILE_KEYS
-#define TILE_KEYS 64
-#endif
-#ifndef STAGES
-#define STAGES 2
-#endif
-#ifndef PAGE
-#define PAGE 0
-#endif
-#ifndef SCORED
-#define SCORED product
-#endif
-#ifndef SPLIT
+#ifndef SPLIT  // which attention/mma has not
 #define SPLIT 0
 #endif
 

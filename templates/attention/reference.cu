@@ -4,29 +4,12 @@
 #include "../hardware/mma.cuh"
 #include "sites.cuh"
 
-#ifndef TYPE
-#define TYPE bf16
-#endif
-#ifndef HEAD_DIM
-#define HEAD_DIM 128
-#endif
 #ifdef CONSUMERS  // attention/wgmma
 #define TILE_QUERIES (64 * CONSUMERS)
-#elif defined(WARPS)
-#define TILE_QUERIES (16 * STRIPS * WARPS)
 #else
-#define TILE_QUERIES 128
+#define TILE_QUERIES (16 * STRIPS * WARPS)
 #endif
-#ifndef TILE_KEYS
-#define TILE_KEYS 32
-#endif
-#ifndef PAGE
-#define PAGE 0
-#endif
-#ifndef SCORED
-#define SCORED product
-#endif
-#ifndef SPLIT
+#ifndef SPLIT  // which attention/decode alone has
 #define SPLIT 0
 #endif
 

@@ -1,10 +1,6 @@
 // What attention/simt computes, a query of a head by a thread, in double precision.
 #include <ptxgraft/site.cuh>
 
-#ifndef HEAD_DIM
-#define HEAD_DIM 64
-#endif
-
 __device__ double infinity() { return __longlong_as_double(0x7FF0000000000000); }
 
 // The scaled score of a query and a key, as the site has it.

@@ -13,28 +13,6 @@
 #include "../hardware/wgmma.cuh"
 #include "softmax.cuh"
 
-#ifndef TYPE
-#define TYPE bf16
-#endif
-#ifndef HEAD_DIM
-#define HEAD_DIM 128
-#endif
-#ifndef CONSUMERS
-#define CONSUMERS 2
-#endif
-#ifndef TILE_KEYS
-#define TILE_KEYS 128
-#endif
-#ifndef STAGES
-#define STAGES 2
-#endif
-#ifndef PAGE
-#define PAGE 0
-#endif
-#ifndef SCORED
-#define SCORED product
-#endif
-
 using namespace hardware;
 using namespace attention;
 

@@ -7,9 +7,6 @@
 // One persistent kernel: blocks take tile after tile of all groups as if they were one row of tiles; what is
 // within a tile is wgmma.cuh's, and wgmma.md explains it. One site, `epilogue`, as in wgmma.cu: its `batch`
 // is the group, and its `row` is one of all rows where groups are contiguous, else one of the group.
-#ifndef LAYOUT
-#define LAYOUT contiguous
-#endif
 #include "wgmma.cuh"
 
 using namespace gemm;

@@ -3,22 +3,6 @@
 
 #include "../hardware/mma.cuh"
 
-#ifndef TYPE
-#define TYPE bf16
-#endif
-#ifndef OUTPUT
-#define OUTPUT f32
-#endif
-#ifndef LAYOUT_A
-#define LAYOUT_A row
-#endif
-#ifndef LAYOUT_B
-#define LAYOUT_B column
-#endif
-#ifndef TILE_K
-#define TILE_K 32
-#endif
-
 using namespace hardware;
 using Element = TYPE;
 using Result = OUTPUT;

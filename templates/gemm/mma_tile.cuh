@@ -7,37 +7,6 @@
 #include "../hardware/copy.cuh"
 #include "../hardware/mma.cuh"
 
-#ifndef TYPE
-#define TYPE bf16
-#endif
-#ifndef OUTPUT
-#define OUTPUT f32
-#endif
-#ifndef LAYOUT_A
-#define LAYOUT_A row
-#endif
-#ifndef LAYOUT_B
-#define LAYOUT_B column
-#endif
-#ifndef TILE_M
-#define TILE_M 128
-#endif
-#ifndef TILE_N
-#define TILE_N 128
-#endif
-#ifndef TILE_K
-#define TILE_K 32
-#endif
-#ifndef STAGES
-#define STAGES 4
-#endif
-#ifndef WARPS
-#define WARPS 4
-#endif
-#ifndef EPILOGUE
-#define EPILOGUE unrolled
-#endif
-
 using namespace hardware;
 
 enum class Layout { row, column };

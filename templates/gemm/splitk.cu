@@ -4,6 +4,7 @@
 // A block leaves its sums in `partials`, [batch, tile, split, row, column]. The last block of a tile to
 // arrive adds them, from split 0 on whichever it is itself, so the result is the same bits in every run; the
 // site sees each sum once. `arrived`, a word for each tile, is zero before and after a launch.
+#define EPILOGUE unrolled  // the one that mma_tile.cuh has for this kernel
 #include "mma_tile.cuh"
 
 constexpr unsigned tile_sums = tile_m * tile_n;

@@ -14,22 +14,6 @@
 #include "../hardware/tma.cuh"
 #include "../hardware/wgmma.cuh"
 
-// The tunables; manifest.json says what they mean and how they go together.
-#ifndef TYPE
-#define TYPE bf16
-#define OUTPUT bf16
-#define LAYOUT_A row
-#define LAYOUT_B column
-#define TILE_M 128
-#define TILE_N 256
-#define STAGES 4
-#define CLUSTER_M 2
-#define CLUSTER_N 1
-#define SCHEDULE cooperative
-#define RASTER 8
-#define EPILOGUE unrolled
-#endif
-
 namespace gemm {
 using namespace hardware;
 

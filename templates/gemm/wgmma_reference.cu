@@ -2,13 +2,7 @@
 // the same site.
 #include <ptxgraft/site.cuh>
 
-#ifndef TYPE
-#define TYPE bf16
-#define OUTPUT bf16
-#define LAYOUT_A row
-#define LAYOUT_B column
-#endif
-#ifndef LAYOUT
+#ifndef LAYOUT  // which gemm/wgmma has not
 #define LAYOUT contiguous
 #endif
 
