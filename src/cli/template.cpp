@@ -28,7 +28,7 @@ namespace {
 struct TemplateFlags {
     ChosenTemplate chosen;
     CudaFlags cuda;
-    std::string launch_folder;
+    std::string launch_folder, output;
     std::uint32_t multiprocessors = 1;
     std::optional<std::uint64_t> inputs;  // the seed
     bool source = false, describe = false, json = false;
@@ -242,6 +242,9 @@ void show_template(const TemplateFlags& flags) {
     const Template from = find_template(flags.chosen);
     if (!flags.launch_folder.empty()) return write_launch(flags, from);
     if (!flags.chosen.dimensions.empty()) fail_usage("--dims is for --launch DIR");
+    if (!flags.output.empty())
+        return take(
+            write_file(flags.output, compile_template(from, choices_of(flags.chosen), flags.cuda).ptx()));
     if (flags.source) {
         fmt::print("{}", take(read_file(from.source_path())));
         return;
@@ -283,6 +286,8 @@ void add_template(CLI::App& app) {
         "--launch", flags->launch_folder,
         "DIR: write kernel.ptx and launch.json there, for `run DIR/kernel.ptx --launch DIR/launch.json`; "
         "tensors are read from and written to DIR/NAME.npy");
+    verb->add_option("-o,--output", flags->output,
+                     "FILE: write the PTX for the tunables of --set there, - for standard output");
     verb->add_option("--inputs", flags->inputs, "SEED: write random inputs there too");
     verb->add_option("--multiprocessors", flags->multiprocessors,
                      "Of the device, for kernels whose blocks stay")

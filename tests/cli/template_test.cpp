@@ -52,6 +52,20 @@ TEST_F(Cli, TemplateIsDescribed) {
     EXPECT_EQ(ptxgraft({"template", "gemm/simt", "--dims", "m=1"}).status, 2);
 }
 
+TEST_F(Cli, TemplateBecomesPtx) {
+    const Result made =
+        ptxgraft({"template", "attention/simt", "--set", "head_dim=32", "--target", "sm_80", "-o", "a.ptx"});
+    ASSERT_EQ(made.status, 0) << made.err;
+    EXPECT_EQ(made.out, "");
+    EXPECT_THAT(read_file("a.ptx"), HasSubstr(".target sm_80"));
+    const auto sites = Json::parse(ptxgraft({"sites", "a.ptx", "--json"}).out)["sites"];
+    EXPECT_EQ(sites.size(), 2u);
+    EXPECT_NE(read_file("a.ptx"),
+              ptxgraft({"template", "attention/simt", "--target", "sm_80", "-o", "-"}).out);
+    EXPECT_EQ(ptxgraft({"template", "attention/simt", "--set", "head_dim=33", "-o", "b.ptx"}).status, 1);
+    EXPECT_FALSE(fs::exists("b.ptx"));
+}
+
 TEST_F(Cli, TemplateBecomesALaunch) {
     const std::vector<std::string> made = {"template", "gemm/simt", "--dims",   "m=5,n=3,k=17",
                                            "--launch", "dir",       "--inputs", "7"};
