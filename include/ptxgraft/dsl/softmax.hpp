@@ -24,6 +24,9 @@
 
 namespace ptxgraft::dsl {
 
+/// Scores are below 1e8 in magnitude, or hidden by numbers below `least`: the product with log2(e) is
+/// rounded, which all weights of a row have in common, until it is more than an exponent holds.
+///
 /// The state of a lane's two rows. `top` is the largest score so far, or what it began with; the sums of
 /// weights, and what the caller adds up, are relative to it, and shrink by `factor` when it grows.
 template <Target On> class OnlineSoftmax {
