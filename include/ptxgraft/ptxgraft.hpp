@@ -1,9 +1,9 @@
 #pragma once
 /// @file ptxgraft.hpp
 /// Everything of the C++ API. One header per stage: error, target, syntax, isa, site, stub, stack, set,
-/// expression, evaluate, link, worker, cache, launch, emulator (its observer, its coverage, tolerances of
-/// sums), coverage, device, graph, tensor_map, route, kernel, template. The emitter, dsl.hpp, is included by
-/// itself: its table costs a compiler 0.4 s.
+/// program, expression, evaluate, link, worker, cache, launch, emulator (its observer, its coverage,
+/// tolerances of sums), coverage, device, graph, tensor_map, route, kernel, template. The emitter, dsl.hpp,
+/// is included by itself: its table costs a compiler 0.4 s.
 
 #include "ptxgraft/cache.hpp"
 #include "ptxgraft/coverage.hpp"
@@ -22,6 +22,7 @@
 #include "ptxgraft/kernel.hpp"
 #include "ptxgraft/launch.hpp"
 #include "ptxgraft/link.hpp"
+#include "ptxgraft/program.hpp"
 #include "ptxgraft/route.hpp"
 #include "ptxgraft/set.hpp"
 #include "ptxgraft/site.hpp"
