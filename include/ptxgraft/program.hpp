@@ -1,13 +1,15 @@
 #pragma once
 /// @file program.hpp
-/// Stack programs (stack.hpp) as the genomes of a search: kept as bytes.
+/// Stack programs (stack.hpp) as the genomes of a search: kept as bytes, drawn at random.
 ///
 /// Equal arguments give equal results in every process and on every machine. Threads: every function may be
 /// called from any number at once.
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "ptxgraft/error.hpp"
@@ -37,5 +39,120 @@ inline constexpr std::uint64_t any_machine = 0;
 /// and is not what the bytes were made with. It takes no more memory than the bytes have.
 [[nodiscard]] PTXGRAFT_API Expected<Program> program_from_bytes(std::span<const std::byte> bytes,
                                                                 std::uint64_t machine = any_machine);
+
+// ---- random programs --------------------------------------------------------------------------------------
+
+/// Numbers at random, the same ones everywhere (splitmix64). A search gives each candidate a stream of its
+/// own: then what is drawn for one does not depend on who draws the others.
+class Random {
+  public:
+    explicit Random(std::uint64_t seed, std::uint64_t stream = 0)
+        : state_(seed + scrambled(stream * 0xD1342543DE82EF95u + 0x2545F4914F6CDD1Du)) {}
+
+    std::uint64_t next() { return scrambled(state_ += 0x9E3779B97F4A7C15u); }
+    /// 0 to n - 1; no number is more likely than another by more than n in 2^64.
+    std::uint64_t below(std::uint64_t n) {
+        return static_cast<std::uint64_t>((static_cast<Wide>(next()) * n) >> 64);
+    }
+    /// 0 to 1, which it never is.
+    double unit() { return static_cast<double>(next() >> 11) * 0x1p-53; }
+    bool chance(double probability) { return unit() < probability; }
+
+  private:
+    __extension__ using Wide = unsigned __int128;
+    static std::uint64_t scrambled(std::uint64_t z) {
+        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+        z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+        return z ^ (z >> 31);
+    }
+    std::uint64_t state_;
+};
+
+/// A value of a type: its bits in the lowest ones.
+struct TypedConstant {
+    TypeId type = 0;
+    std::uint64_t bits = 0;
+    friend bool operator==(const TypedConstant&, const TypedConstant&) = default;
+};
+
+/// Where random constants come from: one of several sources is drawn by its weight, among those that have
+/// something for the type. Numbers are rounded to the type; a pair (f16x2) has its number twice; an integer
+/// takes whole numbers alone, modulo its width; a pred is a coin.
+struct ConstantSource {
+    enum class Kind : std::uint8_t {
+        values,       ///< one of `values`
+        uniform,      ///< between `low` and `high`
+        log_uniform,  ///< of a magnitude between `low` and `high` whose logarithm is uniform, and any sign
+        normal,       ///< of mean `low` and standard deviation `high`, as the sum of 12 uniform numbers
+        /// zeros, ones, infinities, a NaN and the edges of the type; of integers the powers of two, what lies
+        /// below them, and the type's own width too
+        special,
+        bits,      ///< any bits, of integers alone
+        constants  ///< one of `constants` of that very type
+    };
+    Kind kind = Kind::values;
+    double weight = 1;
+    double low = 0, high = 1;
+    std::vector<double> values = {};
+    std::vector<TypedConstant> constants = {};
+};
+
+/// Half from 0, 1, -1, 0.5, 2, -0.25, 3, 10, a quarter log-uniform from 2^-8 to 2^8, a quarter normal; of
+/// integers small numbers, special ones, and any bits.
+[[nodiscard]] PTXGRAFT_API std::vector<ConstantSource> usual_constants();
+
+enum class ProgramShape : std::uint8_t {
+    /// An expression for each operand that is assigned, in postorder: every instruction is live, and nothing
+    /// is computed of constants alone.
+    tree,
+    /// Instruction after instruction, each on what lies on the stacks, with words that rearrange these: with
+    /// values that are used twice, and with dead code, about as much as live one.
+    sequence,
+};
+
+struct SamplerOptions {
+    ProgramShape shape = ProgramShape::tree;
+    /// By entry of the set, how often it is drawn; empty: Entry::weight. Entries that the machine does not
+    /// have, and those with effects, are never drawn.
+    std::vector<double> weights = {};
+    std::vector<ConstantSource> constants = usual_constants();
+    double constant_share = 0.25;  ///< of the values that are pushed: how many are constants
+    /// of these values in a tree: how many are results that the program has computed before
+    double shared = 0.1;
+    double words = 0.1;  ///< of a sequence: how many instructions rearrange a stack
+};
+
+/// Draws programs, and the parts of which mutations make others. Made once for a machine; copies share what
+/// it holds.
+class PTXGRAFT_API Sampler {
+  public:
+    /// Errors: Errc::argument_invalid for weights that are negative or not one per entry, a source without
+    /// values, or with `low` and `high` of which nothing can be drawn, and shares that are not 0 to 1.
+    [[nodiscard]] static Expected<Sampler> make(const Machine& machine, const SamplerOptions& options = {});
+
+    /// A program of `live` (at most 4,096) live instructions of the set, for all operands that it assigns
+    /// together; fewer where the set has none that make their types, and where a sequence ends that is
+    /// 8 * live + 32 long. Compiles under all options.
+    [[nodiscard]] Program program(Random& random, std::uint32_t live) const;
+
+    /// One instruction for a mutation to put in: of the set as often as a value, by weight; of these as often
+    /// a constant as constant_share says. What a wide constant or several immediates need is added to `pool`.
+    [[nodiscard]] Instruction instruction(Random& random, std::vector<std::uint64_t>& pool) const;
+    /// Another entry that pops and pushes what this one does, by weight; the same one where there is none, or
+    /// the instruction is of another kind. Immediates stay what they are.
+    [[nodiscard]] Instruction sibling(Random& random, const Instruction& instruction) const;
+    /// The bits of a constant; 0 for types that have none.
+    [[nodiscard]] std::uint64_t constant(Random& random, TypeId type) const;
+
+    struct Data;
+
+  private:
+    explicit Sampler(std::shared_ptr<const Data> data) : data_(std::move(data)) {}
+    std::shared_ptr<const Data> data_;
+};
+
+/// The instruction that pushes a constant; what has no room in it is added to `pool`, unless it is there.
+[[nodiscard]] PTXGRAFT_API Instruction constant_instruction(const Machine& machine, TypedConstant constant,
+                                                            std::vector<std::uint64_t>& pool);
 
 }  // namespace ptxgraft::stack
