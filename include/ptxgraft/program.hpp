@@ -1,6 +1,7 @@
 #pragma once
 /// @file program.hpp
-/// Stack programs (stack.hpp) as the genomes of a search: kept as bytes, drawn at random.
+/// Stack programs (stack.hpp) as the genomes of a search: kept as bytes, drawn at random, looked into for
+/// what is live and which constants they have.
 ///
 /// Equal arguments give equal results in every process and on every machine. Threads: every function may be
 /// called from any number at once.
@@ -154,5 +155,42 @@ class PTXGRAFT_API Sampler {
 /// The instruction that pushes a constant; what has no room in it is added to `pool`, unless it is there.
 [[nodiscard]] PTXGRAFT_API Instruction constant_instruction(const Machine& machine, TypedConstant constant,
                                                             std::vector<std::uint64_t>& pool);
+
+// ---- what is in a program ---------------------------------------------------------------------------------
+
+/// The places in the code, ascending, of the instructions that contribute to what the operands receive and to
+/// effects. A word that moves values counts where it moves live ones past each other, `dup` where both are
+/// needed. In a program that executes `repeat` or `if`, or calls a routine with results of b8 or b128: those
+/// without which its dataflow is another one (a compile for each). Errors: those of compile; but where the
+/// answer does not need one, a program that does not compile may have one.
+[[nodiscard]] PTXGRAFT_API Expected<std::vector<std::uint32_t>> live_code(
+    ProgramView program, const Machine& machine, const CompileOptions& options = mutated);
+
+/// Where an instruction stands: in the code of the program, or of a routine.
+struct Place {
+    static constexpr std::uint32_t none = 0xFFFFFFFFu;
+    std::uint32_t at = none;       ///< none: there is no such instruction
+    std::uint32_t routine = none;  ///< none: in the program itself
+    friend bool operator==(const Place&, const Place&) = default;
+};
+struct PlacedConstant {
+    Place place;
+    TypedConstant constant;
+};
+
+/// The constants that a program pushes, live or not: those of its code, then of its routines. Immediates are
+/// none.
+[[nodiscard]] PTXGRAFT_API std::vector<PlacedConstant> constants_of(ProgramView program,
+                                                                    const Machine& machine);
+
+/// For each constant that is data with Constants::data, in their order (Stub::constants), the instruction
+/// that pushes it, so that what tuning found can be put back into the program. One in a routine or a `repeat`
+/// may stand there several times. `place.at` is none for a zero that an operand receives by Empty::zero.
+/// `fold` does not count. Errors: those of compile; Errc::stack_too_large above 65,535 constants.
+[[nodiscard]] PTXGRAFT_API Expected<std::vector<PlacedConstant>> data_constants(
+    ProgramView program, const Machine& machine, CompileOptions options = mutated);
+
+/// Makes the constant at a place another one of its type. Nothing happens where no constant stands.
+PTXGRAFT_API void set_constant(Program& program, const Machine& machine, Place place, std::uint64_t bits);
 
 }  // namespace ptxgraft::stack
