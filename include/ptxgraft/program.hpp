@@ -1,13 +1,14 @@
 #pragma once
 /// @file program.hpp
 /// Stack programs (stack.hpp) as the genomes of a search: kept as bytes, drawn at random, looked into for
-/// what is live and which constants they have.
+/// what is live and which constants they have, and made smaller.
 ///
 /// Equal arguments give equal results in every process and on every machine. Threads: every function may be
 /// called from any number at once.
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <utility>
@@ -192,5 +193,33 @@ struct PlacedConstant {
 
 /// Makes the constant at a place another one of its type. Nothing happens where no constant stands.
 PTXGRAFT_API void set_constant(Program& program, const Machine& machine, Place place, std::uint64_t bits);
+
+// ---- smaller programs -------------------------------------------------------------------------------------
+
+/// The same dataflow (dataflow_hash under these options) in fewer instructions: without what is dead or does
+/// nothing, routines that nobody calls, and constants of the pool that nobody pushes. Where the dataflow is
+/// expressions whose results are each used once, these are written out in postorder, each operand assigned:
+/// no program has fewer instructions beside its assignments, and the default options compile it too. Of
+/// others nothing is left that could go alone or with its neighbour, up to 2,048 instructions. Errors: those
+/// of compile.
+[[nodiscard]] PTXGRAFT_API Expected<Program> simplify(ProgramView program, const Machine& machine,
+                                                      const CompileOptions& options = mutated);
+
+struct ReduceOptions {
+    CompileOptions compile = mutated;
+    std::uint32_t most_calls = 10000;  ///< of the predicate
+};
+struct Reduced {
+    Program program;
+    std::uint32_t calls = 0;  ///< of the predicate
+    bool is_complete = true;  ///< false: most_calls ended it
+};
+/// Delta debugging: the program, simplified, then each of its instructions by one of its operands or by 0 or
+/// 1, the last ones first, and parts of its code by nothing, as long as the result is smaller and
+/// `is_as_good` accepts it; until nothing more is. Asks for no dataflow twice. The program itself is taken to
+/// be good. Errors: those of compile.
+[[nodiscard]] PTXGRAFT_API Expected<Reduced> simplify(ProgramView program, const Machine& machine,
+                                                      const std::function<bool(const Program&)>& is_as_good,
+                                                      const ReduceOptions& options = {});
 
 }  // namespace ptxgraft::stack
