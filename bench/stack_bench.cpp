@@ -1,5 +1,5 @@
-// Stack programs to PTX. `memcpy` is the time of copying the output, measured in the same run: the ratio to
-// it says how far the compiler is from just writing its text.
+// Stack programs to PTX, and what else a search does with them. `memcpy` is the time of copying the output,
+// measured in the same run: the ratio to it says how far the compiler is from just writing its text.
 
 #include <benchmark/benchmark.h>
 
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "measure.hpp"
+#include "ptxgraft/program.hpp"
 #include "ptxgraft/stack.hpp"
 #include "stub/stack/compile/run.hpp"
 
@@ -215,5 +216,105 @@ void BM_StackPrint(benchmark::State& state) {
         (seconds() - start) / (static_cast<double>(state.iterations()) * count_tokens(text)) * 1e9;
 }
 BENCHMARK(BM_StackPrint);
+
+// ---- what a search does with programs ---------------------------------------------------------------------
+
+// Nanoseconds of one program.
+void report_programs(benchmark::State& state, double spent) {
+    state.counters["ns_per_program"] = spent / static_cast<double>(state.iterations()) * 1e9;
+}
+
+// Of so many live instructions, over a set.
+void BM_ProgramRandom(benchmark::State& state, const char* set, stack::ProgramShape shape) {
+    const stack::Machine machine = machine_of(set);
+    const stack::Sampler sampler = *stack::Sampler::make(machine, {.shape = shape});
+    const auto live = static_cast<std::uint32_t>(state.range(0));
+    std::uint64_t n = 0;
+    const double start = seconds();
+    for (auto _ : state) {
+        stack::Random random(1, n++);
+        benchmark::DoNotOptimize(sampler.program(random, live));
+    }
+    report_programs(state, seconds() - start);
+}
+BENCHMARK_CAPTURE(BM_ProgramRandom, tree_f32, "f32", stack::ProgramShape::tree)->Arg(8)->Arg(32);
+BENCHMARK_CAPTURE(BM_ProgramRandom, tree_standard, "standard", stack::ProgramShape::tree)->Arg(8)->Arg(32);
+BENCHMARK_CAPTURE(BM_ProgramRandom, sequence_f32, "f32", stack::ProgramShape::sequence)->Arg(8)->Arg(32);
+
+void BM_ProgramSampler(benchmark::State& state, const char* set) {
+    const stack::Machine machine = machine_of(set);
+    for (auto _ : state) benchmark::DoNotOptimize(stack::Sampler::make(machine));
+}
+BENCHMARK_CAPTURE(BM_ProgramSampler, f32, "f32")->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(BM_ProgramSampler, standard, "standard")->Unit(benchmark::kMicrosecond);
+
+// Trees, or the sequences of random_program with their dead code; one after the other through a function.
+template <class F> void for_programs(benchmark::State& state, bool is_tree, F run) {
+    const stack::Machine machine = machine_of("f32");
+    const stack::Sampler sampler = *stack::Sampler::make(machine);
+    std::vector<stack::Program> programs;
+    for (std::uint64_t n = 0; n < 64; ++n) {
+        stack::Random random(1, n);
+        programs.push_back(
+            is_tree ? sampler.program(random, static_cast<std::uint32_t>(state.range(0)))
+                    : stack::random_program(machine, n, static_cast<std::uint32_t>(state.range(0))));
+    }
+    std::size_t n = 0;
+    const double start = seconds();
+    for (auto _ : state) run(programs[n++ % programs.size()], machine);
+    report_programs(state, seconds() - start);
+}
+
+void BM_ProgramToBytes(benchmark::State& state) {
+    for_programs(state, true, [](const stack::Program& p, const stack::Machine&) {
+        benchmark::DoNotOptimize(stack::to_bytes(p, 1));
+    });
+}
+BENCHMARK(BM_ProgramToBytes)->Arg(8)->Arg(32);
+
+void BM_ProgramFromBytes(benchmark::State& state) {
+    std::vector<std::vector<std::byte>> bytes;
+    const stack::Machine machine = machine_of("f32");
+    const stack::Sampler sampler = *stack::Sampler::make(machine);
+    for (std::uint64_t n = 0; n < 64; ++n) {
+        stack::Random random(1, n);
+        bytes.push_back(
+            stack::to_bytes(sampler.program(random, static_cast<std::uint32_t>(state.range(0))), 1));
+    }
+    std::size_t n = 0;
+    const double start = seconds();
+    for (auto _ : state) benchmark::DoNotOptimize(stack::program_from_bytes(bytes[n++ % bytes.size()], 1));
+    report_programs(state, seconds() - start);
+}
+BENCHMARK(BM_ProgramFromBytes)->Arg(8)->Arg(32);
+
+void BM_MachineHash(benchmark::State& state, const char* set) {
+    const stack::Machine machine = machine_of(set);
+    for (auto _ : state) benchmark::DoNotOptimize(stack::machine_hash(machine));
+}
+BENCHMARK_CAPTURE(BM_MachineHash, f32, "f32")->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(BM_MachineHash, standard, "standard")->Unit(benchmark::kMicrosecond);
+
+// Of trees of so many live instructions, and of sequences of so many, most of them dead.
+void BM_ProgramLiveCode(benchmark::State& state) {
+    for_programs(state, state.range(1) == 0, [](const stack::Program& p, const stack::Machine& machine) {
+        benchmark::DoNotOptimize(stack::live_code(p, machine));
+    });
+}
+BENCHMARK(BM_ProgramLiveCode)->ArgNames({"instructions", "dead"})->ArgsProduct({{8, 32, 100}, {0, 1}});
+
+void BM_ProgramSimplify(benchmark::State& state) {
+    for_programs(state, state.range(1) == 0, [](const stack::Program& p, const stack::Machine& machine) {
+        benchmark::DoNotOptimize(stack::simplify(p, machine));
+    });
+}
+BENCHMARK(BM_ProgramSimplify)->ArgNames({"instructions", "dead"})->ArgsProduct({{8, 32, 100}, {0, 1}});
+
+void BM_ProgramDataConstants(benchmark::State& state) {
+    for_programs(state, true, [](const stack::Program& p, const stack::Machine& machine) {
+        benchmark::DoNotOptimize(stack::data_constants(p, machine));
+    });
+}
+BENCHMARK(BM_ProgramDataConstants)->Arg(8)->Arg(32);
 
 }  // namespace
