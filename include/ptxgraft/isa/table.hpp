@@ -30,8 +30,8 @@ struct Text {
     [[nodiscard]] constexpr std::string_view view() const;
     [[nodiscard]] constexpr std::size_t size() const { return count; }
     constexpr operator std::string_view() const { return view(); }
-    // By letters, not calls, while C++ compiles: g++ looks at the whole literal for each pointer that a function
-    // is called with.
+    // By letters, not calls, while C++ compiles: g++ looks at the whole literal for each pointer into it
+    // that a function is called with.
     friend constexpr bool operator==(Text a, std::string_view b) {
         const std::string_view text = a.view();
         if (!std::is_constant_evaluated() || text.size() != b.size()) return text == b;
