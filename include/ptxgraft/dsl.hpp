@@ -24,8 +24,9 @@
 /// sums and maxima of warps and blocks; matrix.hpp, tcgen05.hpp, pipeline.hpp: layouts of the tensor cores,
 /// rings of mbarriers; async_copy.hpp: cp.async and bulk copies; cluster.hpp: clusters, named barriers, one
 /// thread of a warp; schedule.hpp: which block computes which tiles; any_operand.hpp: instructions made of
-/// data. An instruction costs a compiler 8 to 20 ms, once however often it is emitted, and the table 0.4 s a
-/// source file: ptxgraft.hpp does not include this header.
+/// data. An instruction costs a compiler 3 to 5 ms, once however often it is emitted, and the headers 1.5 s a
+/// source file, of which the table is a fifth: ptxgraft.hpp does not include this header, and projects whose
+/// files emit may precompile it (`target_precompile_headers(app PRIVATE <ptxgraft/dsl.hpp>)`).
 
 #include "ptxgraft/dsl/any_operand.hpp"
 #include "ptxgraft/dsl/async_copy.hpp"

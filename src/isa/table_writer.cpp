@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <functional>
 #include <ostream>
 #include <regex>
@@ -10,6 +11,7 @@
 #include <sstream>
 
 #include "ptxgraft/isa/types.hpp"
+#include "ptxgraft/syntax/spaces.hpp"
 #include "table_model.hpp"
 
 namespace ptxgraft::isa::generator {
@@ -65,7 +67,8 @@ class TextPool {
     }
 
   private:
-    static constexpr std::size_t page_size = 60'000;
+    // g++ hashes the whole literal whenever a constant expression calls a function with a pointer into it.
+    static constexpr std::size_t page_size = 500;
     Strings pages_ = {""};
     std::map<std::string, std::size_t> places_;
 };
@@ -107,9 +110,41 @@ class Writer {
         return std::to_string(at - words_.begin());
     }
     void write_words(std::ostream& out) {
-        out << "inline constexpr Text words[] = {\n";
-        for (std::size_t i = 0; i < words_.size(); ++i)
-            out << text_.add(words_[i]) << (i % 8 == 7 ? ",\n" : ",");
+        out << "inline constexpr Word words[] = {\n";
+        for (const std::string& word : words_) {
+            const TypeInfo* const type = type_info(word.substr(1));
+            out << "{" << text_.add(word) << ",RegisterType::" << (type == nullptr ? "none" : type->name)
+                << ",syntax::Space(" << static_cast<unsigned>(syntax::space_of(word)) << "),"
+                << number_of(word) << "},\n";
+        }
+        out << "};\n";
+        write_places(out, "word_places", words_);
+    }
+    static std::uint32_t number_of(std::string_view word) {
+        if (const auto n = word.find('n', 1); word.starts_with(".m") && n != std::string_view::npos)
+            word = word.substr(n);
+        std::uint32_t value = 0;
+        for (const char c : word) {
+            const bool is_digit = c >= '0' && c <= '9';
+            if (!is_digit && value != 0) break;
+            if (is_digit) value = 10 * value + static_cast<std::uint32_t>(c - '0');
+        }
+        if (value > UINT16_MAX) stop(0, "the number in " + std::string(word) + " is too large");
+        return value == 0 ? 1 : value;
+    }
+
+    // Where names stand, by their keys: with open addressing, at least half of it empty.
+    static void write_places(std::ostream& out, const char* name, const Strings& names) {
+        std::vector<std::size_t> places(std::bit_ceil(2 * names.size()), SIZE_MAX);
+        for (std::size_t i = 0; i < names.size(); ++i) {
+            std::size_t at = key_of(names[i]) % places.size();
+            while (places[at] != SIZE_MAX) at = (at + 1) % places.size();
+            places[at] = i;
+        }
+        out << "inline constexpr std::uint16_t " << name << "[] = {\n";
+        for (std::size_t i = 0; i < places.size(); ++i)
+            out << (places[i] == SIZE_MAX ? "nowhere" : std::to_string(places[i]))
+                << (i % 16 == 15 ? ",\n" : ",");
         out << "};\n";
     }
 
@@ -240,6 +275,9 @@ class Writer {
         for (const auto& [opcode, rows] : by_opcode)
             out << "{" << text_.add(opcode) << "," << rows_.list(rows) << "},\n";
         out << "};\n";
+        Strings names;
+        for (const auto& [opcode, rows] : by_opcode) names.push_back(opcode);
+        write_places(out, "opcode_places", names);
     }
 
     void write_repeatable(std::ostream& out) const {

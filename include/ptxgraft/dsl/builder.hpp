@@ -70,6 +70,7 @@ constexpr bool is_quickly_seen(const Shape& shape) {
                            [](const Shape& e) { return e.kind == ShapeKind::integer || !is_open(e); });
     return shape.kind == ShapeKind::integer || !is_open(shape);
 }
+template <class... Operands> inline constexpr bool has_open = (is_open(shape_of<Operands>) || ...);
 
 // An instruction, once for all places where it is emitted.
 template <Literal Name, Target On, class... Operands> struct Form {
@@ -218,15 +219,15 @@ class PTXGRAFT_API Emitter {
     // ---- emission
     template <class... Operands> void write(std::string_view name, const Operands&... operands) {
         begin(name);
-        [[maybe_unused]] char before = ' ';
-        [[maybe_unused]] const auto one = [&](const auto& operand) {
-            if (before == ',') body_.push_back(',');
-            body_.push_back(' ');
-            before = ',';
-            print(body_, operand);
-        };
-        (one(operands), ...);
+        [[maybe_unused]] bool is_first = true;
+        (write_operand(operands, is_first), ...);
         body_.append(";\n");
+    }
+    template <class T> void write_operand(const T& operand, bool& is_first) {
+        if (!is_first) body_.push_back(',');
+        body_.push_back(' ');
+        is_first = false;
+        print(body_, operand);
     }
     template <Literal Name, Target On, class... Operands> void emit_checked(const Operands&... operands) {
         using F = emitting::Form<without_line(Name), On, Operands...>;
@@ -235,9 +236,11 @@ class PTXGRAFT_API Emitter {
             emitting::refuse<message, Name>();
         } else {
             if constexpr (On.architecture.sm == 0 && !F::is_everywhere) require(Name.view(), F::match);
-            if (F::wants_check || !F::takes(operands...)) {
-                const std::vector<AnyOperand> now = {any(operands)...};
-                if (!check(Name.view(), shapes_of(now))) return;
+            if constexpr (emitting::has_open<Operands...>) {
+                if (F::wants_check || !F::takes(operands...)) {
+                    const std::vector<AnyOperand> now = {any(operands)...};
+                    if (!check(Name.view(), shapes_of(now))) return;
+                }
             }
             if (has_lines_ && Name.file == file_hash_) line(Name.line);
             write(Name.view(), operands...);

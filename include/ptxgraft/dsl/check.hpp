@@ -40,37 +40,61 @@ using isa::OperandRule;
 using isa::RuleKind;
 using isa::TypeClass;
 
-/// "fma.rn.f32" in its words: the opcode, and each modifier with its dot.
+/// "fma.rn.f32" in its words: the first, and each modifier with its dot. Each letter is looked at once.
 class Words {
   public:
-    constexpr explicit Words(std::string_view name) {
-        std::size_t end = name.find('.');
-        opcode_ = name.substr(0, end);
-        while (end < name.size() && size_ < words_.size()) {
-            const std::size_t begin = end;
-            end = std::min(name.find('.', begin + 1), name.size());
-            words_[size_++] = name.substr(begin, end - begin);
+    static constexpr std::size_t most = 32;  // modifiers
+
+    constexpr explicit Words(std::string_view name) : text_(name.data()) {
+        std::uint32_t key = isa::first_key, word = isa::first_key;
+        const std::size_t size = name.size();
+        for (std::size_t i = 0; i < size; ++i) {
+            const char c = text_[i];
+            if (c == '.') {
+                if (size_ == most) {
+                    ends_[size_] = {i, key, word};
+                    return;
+                }
+                ends_[size_++] = {i, key, word};
+                word = isa::first_key;
+            }
+            key = isa::next_key(key, c);
+            word = isa::next_key(word, c);
         }
+        ends_[size_] = {size, key, word};
     }
-    [[nodiscard]] constexpr std::string_view opcode() const { return opcode_; }
-    [[nodiscard]] constexpr std::span<const std::string_view> modifiers() const {
-        return std::span(words_).first(size_);
+    [[nodiscard]] constexpr std::size_t modifier_count() const { return size_; }
+    [[nodiscard]] constexpr std::string_view modifier(std::size_t i) const {
+        return {text_ + ends_[i].at, ends_[i + 1].at - ends_[i].at};
+    }
+    [[nodiscard]] constexpr isa::WordId modifier_id(std::size_t i) const {
+        return isa::find_word(modifier(i), ends_[i + 1].word_key);
+    }
+    // The first word with so many modifiers behind it.
+    [[nodiscard]] constexpr std::string_view beginning(std::size_t modifiers) const {
+        return {text_, ends_[modifiers].at};
+    }
+    [[nodiscard]] constexpr const isa::Opcode* opcode(std::size_t modifiers) const {
+        return isa::find_opcode(beginning(modifiers), ends_[modifiers].key);
     }
 
   private:
-    std::string_view opcode_;
-    std::array<std::string_view, 32> words_ = {};
+    // Where a word ends, and the keys of the name as far as there, and of the word.
+    struct End {
+        std::size_t at;
+        std::uint32_t key, word_key;
+    };
+    const char* text_;
+    std::array<End, most + 1> ends_ = {};
     std::size_t size_ = 0;
 };
 
-// Calls `visit(const Opcode&, modifiers behind it)` for the opcodes that a name begins with, the longest
+// Calls `visit(const Opcode&, modifiers that it has)` for the opcodes that a name begins with, the longest
 // first, until one gives true.
-template <class Visit> constexpr bool any_opcode(const Words& words, std::string_view name, Visit visit) {
-    for (std::size_t behind = words.modifiers().size() + 1; behind-- > 0;) {
-        std::size_t size = words.opcode().size();
-        for (std::size_t i = 0; i < behind; ++i) size += words.modifiers()[i].size();
-        const isa::Opcode* const opcode = isa::find_opcode(name.substr(0, size));
-        if (opcode != nullptr && visit(*opcode, words.modifiers().subspan(behind))) return true;
+template <class Visit> constexpr bool any_opcode(const Words& words, Visit visit) {
+    for (std::size_t modifiers = words.modifier_count() + 1; modifiers-- > 0;) {
+        const isa::Opcode* const opcode = words.opcode(modifiers);
+        if (opcode != nullptr && visit(*opcode, modifiers)) return true;
     }
     return false;
 }
@@ -92,11 +116,12 @@ constexpr bool may_have(const isa::Row& row, std::span<const isa::WordId> words)
 }
 
 // Calls `visit(const Attempt&)` for the rows that the words of a name fit, until one gives true.
-template <class Visit> constexpr bool any_fit(const Words& words, std::string_view name, Visit visit) {
-    return any_opcode(words, name, [&](const isa::Opcode& opcode, std::span<const std::string_view> rest) {
-        std::array<isa::WordId, 32> ids = {};
-        for (std::size_t i = 0; i < rest.size(); ++i) ids[i] = isa::find_word(rest[i]);
-        const std::span<const isa::WordId> chosen = std::span(ids).first(rest.size());
+template <class Visit> constexpr bool any_fit(const Words& words, Visit visit) {
+    return any_opcode(words, [&](const isa::Opcode& opcode, std::size_t first) {
+        std::array<isa::WordId, Words::most> ids = {};
+        const std::size_t size = words.modifier_count() - first;
+        for (std::size_t i = 0; i < size; ++i) ids[i] = words.modifier_id(first + i);
+        const std::span<const isa::WordId> chosen(ids.data(), size);
         for (const isa::Row& row : opcode.rows) {
             if (!may_have(row, chosen)) continue;
             const isa::Attempt a = isa::attempt(row, chosen, isa::Aim::fit);
@@ -134,7 +159,7 @@ class Checker {
     constexpr explicit Checker(const Match& match) : match_(match) {
         for (std::size_t i = 0; i < match.row->slots.size(); ++i) {
             if (match.chosen[i] == isa::no_word) continue;
-            Space space = syntax::space_of(isa::table_words[match.chosen[i]]);
+            Space space = isa::table::words[match.chosen[i]].space;
             if (space == Space::shared_cluster) space = Space::shared;
             if (space != Space::none && space_count_ < spaces_.size()) spaces_[space_count_++] = space;
         }
@@ -437,7 +462,7 @@ constexpr bool is_available(const isa::Match& match, Target target) {
 constexpr isa::Match find_form(std::string_view name, std::span<const Shape> operands, Target target) {
     const checking::Words words(name);
     isa::Match found;
-    checking::any_fit(words, name, [&](const isa::Attempt& a) {
+    checking::any_fit(words, [&](const isa::Attempt& a) {
         if (!a.match.in_order || !checking::Checker(a.match).run(operands)) return false;
         if (!is_available(a.match, target)) return false;
         found = a.match;

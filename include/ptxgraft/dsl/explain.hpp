@@ -350,7 +350,7 @@ constexpr InstructionProblem explain_operands(std::string_view name, std::span<c
                                               Target target) {
     const checking::Words words(name);
     checking::Explanation explanation(name, operands, target);
-    checking::any_fit(words, name, [&](const isa::Attempt& a) {
+    checking::any_fit(words, [&](const isa::Attempt& a) {
         explanation.look_at(a);
         return false;
     });
@@ -362,11 +362,14 @@ constexpr InstructionProblem explain_name(std::string_view name) {
         return checking::explain_odd(name, odd);
     const checking::Words words(name);
     const isa::Opcode* longest = nullptr;
-    checking::any_opcode(words, name, [&](const isa::Opcode& opcode, std::span<const std::string_view>) {
+    checking::any_opcode(words, [&](const isa::Opcode& opcode, std::size_t) {
         longest = &opcode;
         return true;
     });
-    const isa::NameProblem problem = isa::explain_name(longest, words.opcode(), words.modifiers());
+    std::array<std::string_view, checking::Words::most> modifiers = {};
+    for (std::size_t i = 0; i < words.modifier_count(); ++i) modifiers[i] = words.modifier(i);
+    const isa::NameProblem problem =
+        isa::explain_name(longest, words.beginning(0), std::span(modifiers).first(words.modifier_count()));
     return {.code = problem.code, .operand = -1, .message = problem.message};
 }
 

@@ -68,18 +68,20 @@ struct Match {
     }
 };
 
-/// The place of a modifier among table_words; no_word for one that the table lacks.
+/// The place of a modifier among table_words; no_word for one that the table lacks. `key`: its key_of.
+[[nodiscard]] constexpr WordId find_word(std::string_view modifier, std::uint32_t key) {
+    const Word* const word = find_row(table::words, table::word_places, modifier, key, &Word::text);
+    return word == nullptr ? no_word : static_cast<WordId>(word - table::words);
+}
 [[nodiscard]] constexpr WordId find_word(std::string_view modifier) {
-    const auto* const at =
-        std::lower_bound(std::begin(table::words), std::end(table::words), modifier,
-                         [](Text word, std::string_view wanted) { return word.view() < wanted; });
-    return at != std::end(table::words) && *at == modifier
-               ? static_cast<WordId>(at - std::begin(table::words))
-               : no_word;
+    return find_word(modifier, key_of(modifier));
 }
 
+[[nodiscard]] constexpr const Opcode* find_opcode(std::string_view name, std::uint32_t key) {
+    return find_row(table::opcodes, table::opcode_places, name, key, &Opcode::name);
+}
 [[nodiscard]] constexpr const Opcode* find_opcode(std::string_view name) {
-    return find_row(table_opcodes, name, &Opcode::name);
+    return find_opcode(name, key_of(name));
 }
 
 /// Whether an operand must be written with these modifiers; whether it may be.
@@ -192,19 +194,6 @@ class Nearest {
 // ---- what follows is how
 
 namespace matching {
-
-// The number in a modifier: 4 of .v4 and .x4, 3 of .3d, 128 of .m64n128k16.
-constexpr std::uint32_t number_of(std::string_view word) {
-    if (const auto n = word.find('n', 1); word.starts_with(".m") && n != std::string_view::npos)
-        word = word.substr(n);
-    std::uint32_t value = 0;
-    for (const char c : word) {
-        const bool is_digit = c >= '0' && c <= '9';
-        if (!is_digit && value != 0) break;
-        if (is_digit) value = 10 * value + static_cast<std::uint32_t>(c - '0');
-    }
-    return value == 0 ? 1 : value;
-}
 
 constexpr std::size_t longest_word = 48;  // that others are compared with
 
@@ -520,15 +509,13 @@ constexpr const Constraint* Match::broken_constraint() const {
 
 constexpr RegisterType Match::type(TypeRef ref) const {
     if (ref.slot == any_slot) return ref.type;
-    const TypeInfo* found =
-        chosen[ref.slot] == no_word ? nullptr : type_info(table_words[chosen[ref.slot]].substr(1));
-    return found == nullptr ? RegisterType::none : found->type;
+    return chosen[ref.slot] == no_word ? RegisterType::none : table::words[chosen[ref.slot]].type;
 }
 
 constexpr std::uint32_t Match::count(const Count& count) const {
     std::uint32_t value = count.value;
     if (count.slot != any_slot)
-        value = chosen[count.slot] == no_word ? 1 : matching::number_of(table_words[chosen[count.slot]]);
+        value = chosen[count.slot] == no_word ? 1 : table::words[chosen[count.slot]].number;
     return value * count.times / count.divided_by - count.minus;
 }
 
@@ -630,7 +617,7 @@ constexpr Attempt attempt(const Row& row, std::span<const WordId> words, Aim aim
         last = slot;
         ++a.taken;
         a.taken_literally += !row.slots[slot].is_optional && row.slots[slot].members.size() == 1 &&
-                             type_info(table_words[words[i]].substr(1)) == nullptr;
+                             table::words[words[i]].type == RegisterType::none;
     }
     for (std::size_t slot = 0; slot < row.slots.size(); ++slot) {
         if (row.slots[slot].is_optional || a.match.chosen[slot] != no_word) continue;

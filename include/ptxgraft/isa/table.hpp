@@ -2,17 +2,19 @@
 /// @file table.hpp
 /// The instruction table as arrays of constants, which the build makes of src/isa/ptx.isa: what the emitter
 /// (dsl.hpp) looks into while C++ compiles, and the library when it runs. Modifiers are numbers, places in
-/// `table_words`, which is ordered by text. Arrays name one another by index, and all text is a literal or
-/// two, so that the whole table costs a compiler a third of a second. It is no stable interface: rows change
-/// with each version.
+/// `table_words`, which is ordered by text. Arrays name one another by index, and all text stands in a few
+/// literals, so that the whole table costs a compiler a third of a second. It is no stable interface: rows
+/// change with each version.
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <type_traits>
 
 #include "ptxgraft/isa/types.hpp"
+#include "ptxgraft/syntax/spaces.hpp"
 #include "ptxgraft/target.hpp"
 
 namespace ptxgraft::isa {
@@ -28,7 +30,16 @@ struct Text {
     [[nodiscard]] constexpr std::string_view view() const;
     [[nodiscard]] constexpr std::size_t size() const { return count; }
     constexpr operator std::string_view() const { return view(); }
-    friend constexpr bool operator==(Text a, std::string_view b) { return a.view() == b; }
+    // By letters, not calls, while C++ compiles: g++ looks at the whole literal for each pointer into it
+    // that a function is called with.
+    friend constexpr bool operator==(Text a, std::string_view b) {
+        const std::string_view text = a.view();
+        if (!std::is_constant_evaluated() || text.size() != b.size()) return text == b;
+        const char *const one = text.data(), *const other = b.data();
+        for (std::size_t i = 0; i < a.count; ++i)
+            if (one[i] != other[i]) return false;
+        return true;
+    }
 };
 
 /// A part of the array of all T.
@@ -155,6 +166,14 @@ struct SpecialRegister {
     List<Since> since;
 };
 
+/// A modifier, and what follows from its text.
+struct Word {
+    Text text;
+    RegisterType type;     // that it names; none: it names none
+    syntax::Space space;   // likewise
+    std::uint16_t number;  // 4 of .v4 and .x4, 3 of .3d, 128 of .m64n128k16; 1 where it has none
+};
+
 struct OpcodeEffects {
     Text opcode;
     std::uint16_t bits;
@@ -162,6 +181,7 @@ struct OpcodeEffects {
 
 /// What the generator writes.
 namespace table {
+inline constexpr std::uint16_t nowhere = 0xFFFF;
 #include "ptxgraft/isa/rows.inc"
 // The array of all T.
 template <class T> constexpr const T* all() = delete;
@@ -185,7 +205,9 @@ template <class T> constexpr const T* List<T>::data() const { return table::all<
 /// All modifiers, ordered by text.
 inline constexpr struct {
     [[nodiscard]] constexpr std::size_t size() const { return std::size(table::words); }
-    [[nodiscard]] constexpr std::string_view operator[](std::size_t id) const { return table::words[id]; }
+    [[nodiscard]] constexpr std::string_view operator[](std::size_t id) const {
+        return table::words[id].text;
+    }
 } table_words;
 inline constexpr std::span<const WordId> table_repeatable = table::repeatable;     // that ptxas takes twice
 inline constexpr std::span<const Opcode> table_opcodes = table::opcodes;           // ordered by name
@@ -206,6 +228,15 @@ template <class Row>
                                             Text Row::*key) {
     const auto at = first_row_from(rows, name, key);
     return at != rows.end() && (*at).*key == name ? &*at : nullptr;
+}
+/// The row of a name by its key, where the generator made a hash table of the places of rows; null for one
+/// that is not there. It compares one text or two: compilers take microseconds for a letter.
+template <class Row, std::size_t Slots>
+[[nodiscard]] constexpr const Row* find_row(const Row* rows, const std::uint16_t (&places)[Slots],
+                                            std::string_view name, std::uint32_t key, Text Row::*text) {
+    for (std::size_t slot = key % Slots; places[slot] != table::nowhere; slot = (slot + 1) % Slots)
+        if (rows[places[slot]].*text == name) return rows + places[slot];
+    return nullptr;
 }
 
 }  // namespace ptxgraft::isa

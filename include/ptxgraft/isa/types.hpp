@@ -42,6 +42,17 @@ constexpr auto type_infos = [] {
     return all;
 }();
 
+/// A number for a name of the table, by which it is found; of "mul.hi" it goes on from that of "mul".
+constexpr std::uint32_t first_key = 2166136261;  // FNV-1a
+constexpr std::uint32_t next_key(std::uint32_t key, char c) {
+    return (key ^ static_cast<unsigned char>(c)) * 16777619;
+}
+constexpr std::uint32_t key_of(std::string_view name) {
+    std::uint32_t key = first_key;
+    for (const char c : name) key = next_key(key, c);
+    return key;
+}
+
 constexpr const TypeInfo* type_info(std::string_view name) {
     for (const TypeInfo& info : type_infos)
         if (info.name == name) return &info;
