@@ -33,14 +33,44 @@ struct Columns {
     std::size_t count = 0;
 };
 
-/// A program made ready for evaluation: its live instructions in order. Reads the program once; keeps nothing
-/// of it. Threads: any number may run one at once.
+/// A program made ready for evaluation, one after the other:
+///
+///     stack::Evaluator evaluator;                            // one per thread, kept
+///     for (const stack::Program& candidate : candidates) {
+///         TRY(evaluator.prepare(candidate, machine, stack::mutated));
+///         evaluator.run(columns);
+///     }
+///
+/// It keeps its memory, at most twice what its largest program needed: once it has seen a program of a size,
+/// no program up to it allocates. Nothing of the program or the machine need live on.
+///
+/// **Constants** may be changed without preparing the program again, as a search tunes them, where they are
+/// data (CompileOptions::constants = Constants::data).
+///
+/// Threads: any number may run one evaluator at once, none while it is prepared or its constants are set; any
+/// number may prepare evaluators of their own.
 class PTXGRAFT_API Evaluator {
   public:
-    /// Errors: those of compile; Errc::instruction_not_evaluable for effects, special registers and forms
-    /// of which only hardware knows the result.
+    Evaluator();
+    ~Evaluator();
+    Evaluator(Evaluator&&) noexcept;
+    Evaluator& operator=(Evaluator&&) noexcept;
+
+    /// prepare, of a new evaluator.
     [[nodiscard]] static Expected<Evaluator> make(ProgramView program, const Machine& machine,
                                                   const CompileOptions& options = {});
+
+    /// In the place of the program before. Errors: those of compile; Errc::instruction_not_evaluable for
+    /// effects, special registers and forms of which only hardware knows the result. After an error there is
+    /// no program: run does nothing.
+    [[nodiscard]] Expected<void> prepare(ProgramView program, const Machine& machine,
+                                         const CompileOptions& options = {});
+
+    /// The bits of the constants that are data: number and order of Compiled::constants.
+    [[nodiscard]] std::span<const std::uint64_t> constants() const;
+    /// Others in their place. Errors: Errc::constants_differ for another number of them.
+    [[nodiscard]] Expected<void> set_constants(std::span<const std::uint64_t> constants);
+
     /// Works in blocks that stay in the first cache, and allocates nothing unless thousands of values are
     /// alive at a time.
     void run(const Columns& columns) const;
@@ -49,10 +79,10 @@ class PTXGRAFT_API Evaluator {
     struct Plan;
 
   private:
-    std::shared_ptr<const Plan> plan_;
+    std::unique_ptr<Plan> plan_;
 };
 
-/// make and run in one call.
+/// Evaluator::make and run in one call.
 [[nodiscard]] PTXGRAFT_API Expected<void> evaluate(ProgramView program, const Machine& machine,
                                                    const Columns& columns,
                                                    const CompileOptions& options = {});
