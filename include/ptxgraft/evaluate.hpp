@@ -2,7 +2,7 @@
 /// @file evaluate.hpp
 /// Runs stack programs on the CPU over arrays of inputs, bit for bit what the PTX that they compile to
 /// computes, wherever PTX defines the result. Of approximate instructions (`ex2.approx`) PTX gives only a
-/// bound; here they are exact to rounding. Where PTX leaves open which NaN comes out, here it is what the
+/// bound; here they are exact to rounding, or lie at an edge of that bound (Approximation). Where PTX leaves open which NaN comes out, here it is what the
 /// instructions that ptxas takes give: of f32 0x7FFFFFFF and of f16 and bf16 0x7FFF (`abs` and `neg` too), of
 /// `cvt.f32.bf16`, `cvt.f32.f32` and `cvt.f64.f64`, which are moves, the input's bits; of other f64 the first
 /// input that is one, quiet.
@@ -31,6 +31,24 @@ struct Columns {
     /// one per register; those of `in` operands are not written and may be null. May be equal to inputs
     std::span<void* const> outputs;
     std::size_t count = 0;
+};
+
+/// What approximate instructions (`.approx`, `.full`) give. A program is right if it is right whatever they
+/// give within the manual's bounds: a search that sees exact results alone will use `tanh.approx`, whose error
+/// may be 2^-11, as an exact tanh. What the manual fixes (of zeros, infinities, NaNs) is the same in all. Of
+/// `sin` and `cos` beyond 100 pi, where it states no bound, the edges are 1 and -1; of the approximate forms
+/// of f64, where it states none either, they are 2^-20 of the value, and of `rsqrt.approx.f64` 2^-52.
+enum class Approximation : std::uint8_t {
+    exact,  ///< the exact value, rounded once
+    up,     ///< the largest value within the bound
+    down,   ///< the smallest
+    /// one of both, by a hash of the seed, the instruction's place in the program and its inputs' bits
+    hashed,
+};
+
+struct RunOptions {
+    Approximation approximation = Approximation::exact;
+    std::uint64_t seed = 0;  ///< of Approximation::hashed
 };
 
 /// A program made ready for evaluation, one after the other:
@@ -73,8 +91,10 @@ class PTXGRAFT_API Evaluator {
 
     /// Works in blocks that stay in the first cache, and allocates nothing unless thousands of values are
     /// alive at a time.
-    void run(const Columns& columns) const;
+    void run(const Columns& columns, const RunOptions& options = {}) const;
     [[nodiscard]] std::uint32_t instruction_count() const;
+    /// Whether it has approximate instructions; without, every Approximation gives the same.
+    [[nodiscard]] bool is_approximate() const;
 
     struct Plan;
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -632,6 +633,69 @@ TEST(Evaluator, ManyThreadsPrepareTheirOwnAndRunOne) {
     for (int i = 0; i < 4; ++i) threads.emplace_back(work);
     for (std::thread& thread : threads) thread.join();
     EXPECT_EQ(wrong, 0);
+}
+
+// ---- approximate instructions -----------------------------------------------------------------------------
+
+std::vector<float> run_on(const stack::Evaluator& evaluator, const std::vector<float>& x,
+                          const stack::RunOptions& options = {}) {
+    std::vector<float> y(x.size());
+    evaluator.run(
+        {std::vector<const void*>{x.data(), nullptr}, std::vector<void*>{nullptr, y.data()}, x.size()},
+        options);
+    return y;
+}
+
+TEST(Approximation, MovesTheResultsOfApproximateInstructionsAlone) {
+    using enum stack::Approximation;
+    const stack::Machine machine = machine_of("in f32 x, out f32 y");
+    std::vector<float> x(3000);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = 0.01f + 0.001f * static_cast<float>(i);
+    const stack::Evaluator root = evaluator_of("x 3.0 mul.f32 sqrt.rn.f32 -> y", machine);
+    EXPECT_FALSE(root.is_approximate());
+    for (const stack::Approximation mode : {up, down, hashed})
+        EXPECT_EQ(run_on(root, x, {mode, 1}), run_on(root, x));
+    const stack::Evaluator tanh = evaluator_of("x tanh.approx.f32 -> y", machine);
+    EXPECT_TRUE(tanh.is_approximate());
+    const auto ups = run_on(tanh, x, {up, 0}), downs = run_on(tanh, x, {down, 0}),
+               any = run_on(tanh, x, {hashed, 7});
+    std::size_t chosen = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        const double y = std::tanh(static_cast<double>(x[i]));
+        EXPECT_NEAR(ups[i], y * (1 + 0x1p-11), y * 0x1p-22);
+        EXPECT_NEAR(downs[i], y * (1 - 0x1p-11), y * 0x1p-22);
+        EXPECT_TRUE(any[i] == ups[i] || any[i] == downs[i]);
+        chosen += any[i] == ups[i];
+    }
+    EXPECT_GT(chosen, 1300u);
+    EXPECT_LT(chosen, 1700u);
+}
+
+TEST(Approximation, HashedEdgesDependOnSeedPlaceAndInputsAndNothingElse) {
+    using enum stack::Approximation;
+    const stack::Machine machine = machine_of("in f32 x, out f32 y");
+    const stack::Evaluator ex2 = evaluator_of("x ex2.approx.f32 -> y", machine);
+    const stack::Evaluator later = evaluator_of("x 1.0 mul.f32 ex2.approx.f32 -> y", machine);
+    std::vector<float> x(5000);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = 0.01f + 0.0011f * static_cast<float>(i);
+    const auto y = run_on(ex2, x, {hashed, 1});
+    EXPECT_EQ(run_on(ex2, x, {hashed, 1}), y);
+    EXPECT_NE(run_on(ex2, x, {hashed, 2}), y);
+    EXPECT_NE(run_on(later, x, {hashed, 1}), y);
+    auto reversed = std::vector<float>(x.rbegin(), x.rend());
+    reversed = run_on(ex2, reversed, {hashed, 1});
+    EXPECT_EQ(std::vector<float>(reversed.rbegin(), reversed.rend()), y);
+}
+
+// A search that is shown exact results takes this for 1/x within 2^-23; the manual allows 2^-11.
+TEST(Approximation, TakesAwayWhatExactResultsPromise) {
+    using enum stack::Approximation;
+    const stack::Machine machine = machine_of("in f32 x, out f32 y");
+    const stack::Evaluator one = evaluator_of("x tanh.approx.f32 x tanh.approx.f32 div.rn.f32 -> y", machine);
+    std::vector<float> x(2000);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = 0.1f + 0.001f * static_cast<float>(i);
+    EXPECT_EQ(std::ranges::count(run_on(one, x), 1.0f), 2000);
+    EXPECT_LT(std::ranges::count(run_on(one, x, {hashed, 3}), 1.0f), 1200);
 }
 
 TEST(Evaluate, SaysWhatItCannot) {

@@ -12,8 +12,7 @@ namespace {
 
 using Kind = EntryArithmetic::Kind;
 
-std::optional<arithmetic::PureInstruction> instruction_of(const isa::Form& form) {
-    const Spelling spelling(form.spelling);
+std::optional<arithmetic::PureInstruction> instruction_of(const isa::Form& form, const Spelling& spelling) {
     std::size_t written = 0, inputs = 0, outputs = 0;
     for (const isa::OperandSpec& operand : form.operands) {
         written += operand.is_second ? 0 : 1;
@@ -38,18 +37,23 @@ EntryArithmetic on_registers(const arithmetic::PureInstruction& found, const Ent
     for (std::size_t i = 0; i < found.outputs; ++i)
         to[i] = bytes_of(code.output_stacks[code.output_bases[entry.at] + i], code);
     if (std::max(*std::ranges::max_element(to), *std::ranges::max_element(from)) > widest) return {};
-    return {Kind::pure, false, found.with_widths({to.data(), found.outputs}, {from.data(), found.inputs})};
+    return {.kind = Kind::pure,
+            .instruction = found.with_widths({to.data(), found.outputs}, {from.data(), found.inputs})};
 }
 
 EntryArithmetic find_arithmetic(const EntryCode& entry, const SetCode& code) {
     const isa::Form* const form = entry.entry->form;
     if (form == nullptr || !form->pure) return {};
     if (form->spelling.starts_with("mov."))
-        return {Kind::move,
-                form->operands.size() == 2 && !form->operands[0].is_vector && !form->operands[1].is_vector,
-                {}};
-    const auto found = instruction_of(*form);
-    return found ? on_registers(*found, entry, code) : EntryArithmetic{};
+        return {.kind = Kind::move,
+                .is_scalar = form->operands.size() == 2 && !form->operands[0].is_vector &&
+                             !form->operands[1].is_vector};
+    const Spelling spelling(form->spelling);
+    const auto found = instruction_of(*form, spelling);
+    if (!found) return {};
+    EntryArithmetic made = on_registers(*found, entry, code);
+    made.perturb = arithmetic::find_perturb(spelling.opcode, spelling.all());
+    return made;
 }
 
 }  // namespace

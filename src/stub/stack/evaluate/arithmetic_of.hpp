@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 
+#include "arithmetic/approximate.hpp"
 #include "arithmetic/arithmetic.hpp"
 #include "stub/stack/compile/machine.hpp"
 
@@ -23,6 +24,7 @@ struct EntryArithmetic {
     bool is_scalar = false;  ///< a move from one register to another
     /// of a pure one: its operands in the entry's order, on columns as wide as their registers
     arithmetic::PureInstruction instruction = {};
+    arithmetic::PerturbFunction perturb = nullptr;  ///< of an approximate one
 };
 
 /// The arithmetic of a set's entries, each found when somebody first asks for it. Threads: any number.

@@ -72,8 +72,8 @@ template <class F> void at_width(std::size_t bytes, F f) {
 // One run of a plan: where its places are for the block at hand.
 class Run {
   public:
-    Run(const Evaluator::Plan& plan, const Columns& columns, std::byte* scratch)
-        : plan_(plan), columns_(columns), scratch_(scratch) {}
+    Run(const Evaluator::Plan& plan, const Columns& columns, const RunOptions& options, std::byte* scratch)
+        : plan_(plan), columns_(columns), options_(options), scratch_(scratch) {}
 
     /// The constants, for blocks of `count` points.
     void fill_constants(std::size_t count) const {
@@ -112,7 +112,11 @@ class Run {
             to[i] = scratch_ + std::size_t{places[i].at} * plan_.block;
         for (std::size_t i = 0; i < step.inputs; ++i) in[i] = from(places[step.outputs + i]);
         switch (step.kind) {
-            case PlanStep::Kind::pure: step.instruction->run_columns(to.data(), in.data(), count_); break;
+            case PlanStep::Kind::pure:
+                step.instruction->run_columns(to.data(), in.data(), count_);
+                if (step.perturb != nullptr && options_.approximation != Approximation::exact)
+                    step.perturb(to[0], in.data(), count_, perturbation(step));
+                break;
             case PlanStep::Kind::select:
                 at_width(places[0].bytes, [&]<std::size_t Bytes>() {
                     select<Bytes>(static_cast<std::byte*>(to[0]), bytes(in[0]), bytes(in[1]), bytes(in[2]),
@@ -120,6 +124,15 @@ class Run {
                 });
                 break;
             case PlanStep::Kind::move: move(step, places, to.data(), in.data()); break;
+        }
+    }
+    [[nodiscard]] arithmetic::Perturbation perturbation(const PlanStep& step) const {
+        const auto place = static_cast<std::uint64_t>(&step - plan_.steps.data());
+        const std::uint64_t seed = (options_.seed + place + 1) * 0x9E3779B97F4A7C15u;
+        switch (options_.approximation) {
+            case Approximation::up: return {arithmetic::Edge::up, seed};
+            case Approximation::down: return {arithmetic::Edge::down, seed};
+            default: return {arithmetic::Edge::hashed, seed ^ seed >> 31};
         }
     }
     void move(const PlanStep& step, const Place* places, void* const* to, const void* const* in) const {
@@ -138,12 +151,14 @@ class Run {
 
     const Evaluator::Plan& plan_;
     const Columns& columns_;
+    const RunOptions& options_;
     std::byte* const scratch_;
     std::size_t at_ = 0, count_ = 0;
 };
 
-void run_blocks(const Evaluator::Plan& plan, const Columns& columns, std::byte* scratch) {
-    Run run(plan, columns, scratch);
+void run_blocks(const Evaluator::Plan& plan, const Columns& columns, const RunOptions& options,
+                std::byte* scratch) {
+    Run run(plan, columns, options, scratch);
     run.fill_constants(std::min<std::size_t>(plan.block, columns.count));
     for (std::size_t at = 0; at < columns.count; at += plan.block)
         run.block(at, std::min<std::size_t>(plan.block, columns.count - at));
@@ -185,22 +200,27 @@ Expected<void> Evaluator::set_constants(std::span<const std::uint64_t> constants
     return {};
 }
 
-void Evaluator::run(const Columns& columns) const {
+void Evaluator::run(const Columns& columns, const RunOptions& options) const {
     if (plan_ == nullptr || plan_->block == 0) return;
     const std::size_t size = std::size_t{plan_->scratch_per_point} * plan_->block;
     if (size <= scratch_room) {
         alignas(64) std::byte scratch[scratch_room];
-        return run_blocks(*plan_, columns, scratch);
+        return run_blocks(*plan_, columns, options, scratch);
     }
     struct Free {
         void operator()(std::byte* memory) const { ::operator delete[](memory, std::align_val_t{64}); }
     };
     const std::unique_ptr<std::byte[], Free> scratch(
         static_cast<std::byte*>(::operator new[](size, std::align_val_t{64})));
-    run_blocks(*plan_, columns, scratch.get());
+    run_blocks(*plan_, columns, options, scratch.get());
 }
 
 std::uint32_t Evaluator::instruction_count() const { return plan_ == nullptr ? 0 : plan_->instruction_count; }
+
+bool Evaluator::is_approximate() const {
+    return plan_ != nullptr &&
+           std::ranges::any_of(plan_->steps, [](const PlanStep& step) { return step.perturb != nullptr; });
+}
 
 Expected<void> evaluate(ProgramView program, const Machine& machine, const Columns& columns,
                         const CompileOptions& options) {

@@ -194,7 +194,7 @@ class Planner {
         const EntryArithmetic& arithmetic = code_.arithmetic->of(code, code_);
         if (code.effects != 0 || arithmetic.kind == EntryArithmetic::Kind::none) return cannot(n);
         if (arithmetic.kind == EntryArithmetic::Kind::move) return move(id, behind, n, code);
-        pure(id, behind, n, code, arithmetic.instruction);
+        pure(id, behind, n, code, arithmetic);
         return {};
     }
 
@@ -218,8 +218,11 @@ class Planner {
     }
 
     void pure(NodeId id, NodeId behind, const Node& n, const EntryCode& code,
-              const arithmetic::PureInstruction& instruction) {
-        begin(PlanStep::Kind::pure).instruction = &instruction;
+              const EntryArithmetic& arithmetic) {
+        const arithmetic::PureInstruction& instruction = arithmetic.instruction;
+        PlanStep& step = begin(PlanStep::Kind::pure);
+        step.instruction = &instruction;
+        step.perturb = arithmetic.perturb;
         write_results(id, behind, code);
         for (std::size_t k = 0; k < instruction.inputs; ++k)
             read(argument(code, n, k, instruction.input_bytes[k]));

@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 
+#include "arithmetic/approximate.hpp"
 #include "arithmetic/arithmetic.hpp"
 #include "ptxgraft/evaluate.hpp"
 #include "stub/stack/compile/graph.hpp"
@@ -30,6 +31,7 @@ struct PlanStep {
     std::uint8_t inputs = 0;
     std::uint32_t places = 0;                                  ///< the first
     const arithmetic::PureInstruction* instruction = nullptr;  ///< of a pure one; the set's
+    arithmetic::PerturbFunction perturb = nullptr;             ///< of an approximate one
 };
 
 inline constexpr std::size_t most_pieces = 8;  ///< operands of one step, each way
