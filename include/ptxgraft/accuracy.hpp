@@ -97,9 +97,9 @@ struct Difference {
 };
 
 /// The first input for which a program does not give what another one does, bit for bit; none: they are the
-/// same function of these inputs. The registers that they read may have 32 bits together (two of 16 bits, four
-/// of 8, preds), so that all inputs can be run. Approximate instructions give their exact values. Errors: as
-/// largest_error.
+/// same function of these inputs. The registers that they read may have 32 bits together (two of 16 bits,
+/// four of 8, preds), so that all inputs can be run. Approximate instructions give their exact values.
+/// Errors: as largest_error.
 [[nodiscard]] PTXGRAFT_API Expected<std::optional<Difference>> find_difference(
     ProgramView program, ProgramView reference, const Machine& machine,
     const DifferenceOptions& options = {});

@@ -2,10 +2,10 @@
 /// @file evaluate.hpp
 /// Runs stack programs on the CPU over arrays of inputs, bit for bit what the PTX that they compile to
 /// computes, wherever PTX defines the result. Of approximate instructions (`ex2.approx`) PTX gives only a
-/// bound; here they are exact to rounding, or lie at an edge of that bound (Approximation). Where PTX leaves open which NaN comes out, here it is what the
-/// instructions that ptxas takes give: of f32 0x7FFFFFFF and of f16 and bf16 0x7FFF (`abs` and `neg` too), of
-/// `cvt.f32.bf16`, `cvt.f32.f32` and `cvt.f64.f64`, which are moves, the input's bits; of other f64 the first
-/// input that is one, quiet.
+/// bound; here they are exact to rounding, or lie at an edge of that bound (Approximation). Where PTX leaves
+/// open which NaN comes out, here it is what the instructions that ptxas takes give: of f32 0x7FFFFFFF and of
+/// f16 and bf16 0x7FFF (`abs` and `neg` too), of `cvt.f32.bf16`, `cvt.f32.f32` and `cvt.f64.f64`, which are
+/// moves, the input's bits; of other f64 the first input that is one, quiet.
 ///
 /// Moves that pack have their first element in the low bits, and those that unpack give the low bits first:
 /// `a b mov.b64:b32x2` is a | b << 32. Moves of vectors (`mov.v2.b32`) move each element. A vector from one
@@ -34,10 +34,11 @@ struct Columns {
 };
 
 /// What approximate instructions (`.approx`, `.full`) give. A program is right if it is right whatever they
-/// give within the manual's bounds: a search that sees exact results alone will use `tanh.approx`, whose error
-/// may be 2^-11, as an exact tanh. What the manual fixes (of zeros, infinities, NaNs) is the same in all. Of
-/// `sin` and `cos` beyond 100 pi, where it states no bound, the edges are 1 and -1; of the approximate forms
-/// of f64, where it states none either, they are 2^-20 of the value, and of `rsqrt.approx.f64` 2^-52.
+/// give within the manual's bounds: a search that sees exact results alone will use `tanh.approx`, whose
+/// error may be 2^-11, as an exact tanh. What the manual fixes (of zeros, infinities, NaNs) is the same in
+/// all. Of `sin` and `cos` beyond 100 pi, where it states no bound, the edges are 1 and -1; of the
+/// approximate forms of f64, where it states none either, they are 2^-20 of the value, and of
+/// `rsqrt.approx.f64` 2^-52.
 enum class Approximation : std::uint8_t {
     exact,  ///< the exact value, rounded once
     up,     ///< the largest value within the bound
