@@ -33,9 +33,6 @@ template <Operation O, Rounding R> double odd(double a, double b) {
     else
         return div_odd(a, b);
 }
-inline float to_f32(double value, Rounding mode) {
-    return std::bit_cast<float>(round_to(f32_format, value, mode));
-}
 
 template <bool Ftz, bool Sat> float finish(float result) {
     result = flushed<Ftz>(canonical(result));

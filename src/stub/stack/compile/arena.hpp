@@ -1,8 +1,11 @@
 #pragma once
 // The caller's memory, dealt out from the front.
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <new>
 #include <span>
 
 namespace ptxgraft::stack {
@@ -27,6 +30,26 @@ class Arena {
     static constexpr std::uint64_t alignment = 64;
     std::byte* at_;
     std::byte* end_;
+};
+
+/// Memory that is kept between uses and at most twice what the largest of them needed.
+class GrowingMemory {
+  public:
+    /// At least `needed` bytes, whatever stood there before; empty where there is not so much.
+    std::span<std::byte> room(std::size_t needed) {
+        if (needed > size_) {
+            size_ = 0;
+            memory_.reset();
+            memory_.reset(new (std::nothrow) std::byte[std::bit_ceil(needed)]);
+            if (memory_ == nullptr) return {};
+            size_ = std::bit_ceil(needed);
+        }
+        return {memory_.get(), size_};
+    }
+
+  private:
+    std::unique_ptr<std::byte[]> memory_;
+    std::size_t size_ = 0;
 };
 
 }  // namespace ptxgraft::stack

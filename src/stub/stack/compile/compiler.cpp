@@ -22,11 +22,6 @@ tl::unexpected<Error> too_much(const Bound& bound, const Limits& limits) {
                                                 " instructions, routines and repeats counted each time");
 }
 
-tl::unexpected<Error> too_many_constants(std::uint32_t count) {
-    return fail(Errc::stack_limit_exceeded, std::to_string(count) + " constants are data; a bank holds " +
-                                                std::to_string(most_data_constants));
-}
-
 Expected<Compiled> compile_in(ProgramView program, const Machine::Data& machine, const Bound& bound,
                               std::span<std::byte> memory, const CompileOptions& options) {
     Arena arena(memory);
@@ -63,6 +58,11 @@ tl::unexpected<Error> too_small(const Needs& needs, std::span<std::byte> arena) 
                                            std::to_string(arena.size()));
 }
 
+tl::unexpected<Error> no_memory(const Needs& needs) {
+    return fail(Errc::stack_limit_exceeded, "the program may need " + std::to_string(needs.bytes) +
+                                                " bytes of memory, which are not there");
+}
+
 // Without a graph, where the program allows it.
 template <class Room>
 bool compile_fast(ProgramView program, const Machine::Data& machine, const CompileOptions& options, Room room,
@@ -88,6 +88,11 @@ bool compile_fast(ProgramView program, const Machine::Data& machine, const Compi
 }
 
 }  // namespace
+
+tl::unexpected<Error> too_many_constants(std::uint32_t count) {
+    return fail(Errc::stack_limit_exceeded, std::to_string(count) + " constants are data; a bank holds " +
+                                                std::to_string(most_data_constants));
+}
 
 Expected<Compiled> compile(ProgramView program, const Machine& machine, std::span<std::byte> arena,
                            const CompileOptions& options) {
@@ -134,17 +139,17 @@ Expected<Compiled> Compiler::compile(ProgramView program, const Machine& machine
     if (compile_fast(program, data, options, any_room, *result)) return result;
     const auto needs = TRY(needs_of(program, data, options));
     const std::span<std::byte> memory = room(needs.bytes);
-    if (memory.empty())
-        return fail(Errc::stack_limit_exceeded, "the program may need " + std::to_string(needs.bytes) +
-                                                    " bytes of memory, which are not there");
+    if (memory.empty()) return no_memory(needs);
     return compile_in(program, data, needs.bound, memory, options);
 }
 
-Expected<Graph> make_graph(ProgramView program, const Machine& machine, std::span<std::byte> memory,
+Expected<Graph> make_graph(ProgramView program, const Machine& machine, GrowingMemory& memory,
                            const CompileOptions& options) {
     const Machine::Data& data = MachineData::of(machine);
     const auto needs = TRY(needs_of(program, data, options));
-    Arena arena(memory);
+    const std::span<std::byte> room = memory.room(needs.bytes);
+    if (room.empty()) return no_memory(needs);
+    Arena arena(room);
     auto flow = TRY(run(program, data, needs.bound, options, arena));
     return flow.graph;
 }

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "ptxgraft/stack.hpp"
+#include "stub/stack/compile/arena.hpp"
 #include "stub/stack/compile/machine.hpp"
 
 namespace ptxgraft::stack {
@@ -71,8 +72,9 @@ struct Graph {
     }
 };
 
-/// Runs a program and marks what is live: the first half of compile. The graph stands in `arena`.
-[[nodiscard]] Expected<Graph> make_graph(ProgramView program, const Machine& machine,
-                                         std::span<std::byte> arena, const CompileOptions& options);
+/// Runs a program and marks what is live: the first half of compile. The graph stands in `memory`, until the
+/// next one does.
+[[nodiscard]] Expected<Graph> make_graph(ProgramView program, const Machine& machine, GrowingMemory& memory,
+                                         const CompileOptions& options);
 
 }  // namespace ptxgraft::stack

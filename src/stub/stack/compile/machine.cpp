@@ -11,6 +11,7 @@
 #include "stub/set/data.hpp"
 #include "stub/stack/compile/bound.hpp"
 #include "stub/stack/compile/graph.hpp"
+#include "stub/stack/evaluate/arithmetic_of.hpp"
 
 namespace ptxgraft::stack {
 namespace {
@@ -213,6 +214,7 @@ const SetCode& code_of(const InstructionSet& set) {
             code->weights.push_back(sum += data.entries[i].weight);
             add_cost(*code, code->entries.back());
         }
+        code->arithmetic = std::make_shared<ArithmeticCache>(code->entries.size());
         data.code = std::move(code);
     });
     return *data.code;

@@ -188,9 +188,12 @@ struct InputCode {
     std::int64_t low, high, step;
 };
 
+class ArithmeticCache;
+
 struct SetCode {
     std::vector<EntryCode> entries;
-    std::vector<std::uint32_t> input_bases;  ///< place in `inputs` of an entry's first
+    std::shared_ptr<const ArithmeticCache> arithmetic;  ///< of the entries
+    std::vector<std::uint32_t> input_bases;             ///< place in `inputs` of an entry's first
     std::vector<InputCode> inputs;
     std::vector<std::uint64_t> costs;   ///< by entry, and one behind the last: what bound.cpp counts
     std::vector<TypeId> output_stacks;  ///< of all outputs

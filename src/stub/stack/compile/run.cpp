@@ -207,7 +207,7 @@ bool Runner::fold(const EntryCode& e, NodeId form) {
         if (nodes_[argument].kind != NodeKind::constant) return false;
         bits[k] = nodes_[argument].bits();
     }
-    const auto result = fold_entry(*e.entry, {bits, e.inputs});
+    const auto result = fold_entry(code_.arithmetic->of(e, code_), {bits, e.inputs});
     if (!result) return false;
     count_ = form;
     push(e.type, constant(e.type, narrowed(code_.bases[e.type], *result)));

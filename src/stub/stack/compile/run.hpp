@@ -100,6 +100,9 @@ inline constexpr std::uint64_t constant_load_text = 48;
     return code.classes[constant.type] != RegisterClass::p;
 }
 
+/// Of more than most_data_constants.
+[[nodiscard]] tl::unexpected<Error> too_many_constants(std::uint32_t count);
+
 /// The hashes of the live part, see dataflow_hash.
 struct Hashes {
     std::uint64_t whole;

@@ -4,9 +4,10 @@
 #include "base/try.hpp"
 
 #include <algorithm>
-#include <cstring>
-#include <map>
+#include <array>
+#include <bit>
 
+#include "stub/stack/compile/run.hpp"
 #include "stub/stack/evaluate/arithmetic_of.hpp"
 
 namespace ptxgraft::stack {
@@ -15,82 +16,128 @@ namespace {
 constexpr std::uint32_t first_cache = 24 * 1024;  // what a block may take of it
 constexpr std::uint32_t most_points = 1024, least_points = 8;
 constexpr std::uint32_t never = 0xFFFFFFFFu;
+constexpr std::size_t widths = 5;  // of columns: 1 to 16 bytes
 
-using arithmetic::PureInstruction;
+using ValueId = std::uint32_t;
 
 // A value of the plan while it is made. Several nodes share one where a cast or a move changes no bits.
 struct Value {
-    Place::Kind kind;
-    std::uint8_t bytes;
-    std::uint32_t at;            // of constants and inputs
-    std::uint32_t last = never;  // the last step that reads it, for those in scratch memory
+    Place place;
+    std::uint32_t last;  // the last step that reads or writes it; never: it is kept to the end
+    ValueId next_free;   // whose memory, of the same width, is free too
+};
+
+// What a graph may become at most.
+struct Room {
+    std::uint64_t steps, values, constants, operands;
+
+    Room(const Graph& graph, std::uint64_t slots) {
+        const std::uint64_t nodes = graph.nodes.size();
+        const std::uint64_t arguments = EntryCode::inline_inputs * nodes + graph.extra.size();
+        steps = nodes + slots;                  // inputs that are assigned are copied
+        constants = nodes + arguments + slots;  // immediates too, and zeros
+        values = nodes + constants + slots;
+        operands = nodes + arguments + 2 * slots;
+    }
+    [[nodiscard]] std::uint64_t bytes(std::uint64_t nodes, std::uint64_t slots) const {
+        return Arena::bytes<PlanStep>(steps) + Arena::bytes<Place>(operands) + Arena::bytes<Value>(values) +
+               Arena::bytes<ConstantColumn>(constants) + Arena::bytes<std::uint64_t>(constants) +
+               Arena::bytes<ValueId>(operands + nodes + slots) +
+               Arena::bytes<Evaluator::Plan::Output>(slots) + 3 * Arena::bytes<ValueId>(0);
+    }
 };
 
 class Planner {
   public:
-    Planner(const Graph& graph, const Machine::Data& machine)
-        : graph_(graph),
-          machine_(machine),
-          values_of_(graph.nodes.size(), never),
-          plan_(std::make_shared<Evaluator::Plan>()) {}
+    Planner(const Graph& graph, const Machine::Data& machine, Constants constants, Evaluator::Plan& plan)
+        : graph_(graph), machine_(machine), code_(*machine.code), constants_(constants), plan_(plan) {
+        free_.fill(never);
+    }
 
-    Expected<std::shared_ptr<const Evaluator::Plan>> make() {
+    Expected<void> make() {
+        TRY(take_memory());
+        TRY(take_data());
         for (NodeId id = 0; id < graph_.nodes.size(); ++id) TRY(node(id));
         assign();
         place_values();
-        choose_block();
-        fill_constants();
-        return std::shared_ptr<const Evaluator::Plan>(plan_);
+        finish();
+        return {};
     }
 
   private:
-    [[nodiscard]] const EntryCode& code_of(const Node& n) const { return machine_.code->entries[n.entry]; }
-    [[nodiscard]] std::uint8_t bytes_of(TypeId type) const {
-        const std::uint8_t bytes = class_infos[static_cast<std::size_t>(machine_.code->classes[type])].bytes;
-        return bytes == 0 ? 1 : bytes;  // a pred
+    Expected<void> take_memory() {
+        const std::uint64_t nodes = graph_.nodes.size(), slots = machine_.slots.size();
+        const Room room(graph_, slots);
+        const std::uint64_t bytes = room.bytes(nodes, slots);
+        const std::span<std::byte> memory = plan_.memory.room(bytes);
+        if (memory.empty())
+            return fail(Errc::stack_limit_exceeded, "its evaluation may need " + std::to_string(bytes) +
+                                                        " bytes of memory, which are not there");
+        Arena arena(memory);
+        steps_ = arena.take<PlanStep>(room.steps);
+        values_ = arena.take<Value>(room.values);
+        columns_ = arena.take<ConstantColumn>(room.constants);
+        bits_ = arena.take<std::uint64_t>(room.constants);
+        places_ = arena.take<Place>(room.operands);
+        operands_ = arena.take<ValueId>(room.operands);
+        values_of_ = arena.take<ValueId>(nodes);
+        assigned_ = arena.take<ValueId>(slots);
+        outputs_ = arena.take<Evaluator::Plan::Output>(slots);
+        return {};
     }
 
+    [[nodiscard]] const EntryCode& code_of(const Node& n) const { return code_.entries[n.entry]; }
+    [[nodiscard]] std::uint8_t bytes_of(TypeId type) const { return stack::bytes_of(type, code_); }
     [[nodiscard]] bool is_live(NodeId id) const { return graph_.nodes[id].last_use != not_used; }
-    [[nodiscard]] const InputCode& input_of(const EntryCode& code, std::size_t k) const {
-        return machine_.code->inputs_of(code)[k];
-    }
 
     // --- values
-    std::uint32_t add_value(Place::Kind kind, std::uint8_t bytes, std::uint32_t at = 0) {
-        values_.push_back({kind, bytes, at});
-        return static_cast<std::uint32_t>(values_.size() - 1);
+    ValueId add_value(Place place) {
+        values_[value_count_] = {place, never, never};
+        return value_count_++;
     }
-    std::uint32_t constant(std::uint64_t bits, std::uint8_t bytes) {
-        const auto [found, is_new] = constants_.try_emplace({bits, bytes}, never);
-        if (is_new) {
-            found->second = add_value(Place::Kind::constant, bytes, constant_bytes_);
-            constant_bytes_ += bytes;
+    ValueId constant(std::uint64_t bits, std::uint8_t bytes) {
+        bits_[constant_count_] = bits;
+        columns_[constant_count_++] = {plan_.scratch_per_point, bytes};
+        const ValueId value = add_value({Place::Kind::scratch, bytes, plan_.scratch_per_point});
+        plan_.scratch_per_point += bytes;
+        return value;
+    }
+
+    // The constants that are data, in the order in which a text loads them.
+    Expected<void> take_data() {
+        plan_.scratch_per_point = 0;
+        if (constants_ == Constants::literals) return {};
+        for (NodeId id = 0; id < graph_.nodes.size(); ++id) {
+            const Node& n = graph_.nodes[id];
+            if (n.kind == NodeKind::constant && is_live(id) && may_be_data(n, code_))
+                values_of_[id] = constant(n.bits(), bytes_of(n.type));
         }
-        return found->second;
+        data_count_ = constant_count_;
+        if (data_count_ > most_data_constants) return too_many_constants(data_count_);
+        return {};
     }
-    std::uint32_t input(std::uint32_t slot) {
-        const auto [found, is_new] = inputs_.try_emplace(slot, never);
-        if (is_new) found->second = add_value(Place::Kind::input, bytes_of(machine_.slots[slot].type), slot);
-        return found->second;
+    [[nodiscard]] bool is_data(const Node& n) const {
+        return constants_ == Constants::data && may_be_data(n, code_);
     }
 
     // --- steps
     PlanStep& begin(PlanStep::Kind kind) {
-        plan_->steps.push_back({.kind = kind,
-                                .outputs = 0,
-                                .inputs = 0,
-                                .places = static_cast<std::uint32_t>(operands_.size())});
-        return plan_->steps.back();
+        PlanStep& step = steps_[step_count_++];
+        step = {.kind = kind, .places = operand_count_};
+        return step;
     }
-    std::uint32_t write(std::uint8_t bytes) {
-        const std::uint32_t value = add_value(Place::Kind::scratch, bytes);
-        operands_.push_back(value);
-        ++plan_->steps.back().outputs;
+    [[nodiscard]] PlanStep& step() { return steps_[step_count_ - 1]; }
+    ValueId write(std::uint8_t bytes) {
+        const ValueId value = add_value({Place::Kind::scratch, bytes, 0});
+        values_[value].last = step_count_ - 1;
+        operands_[operand_count_++] = value;
+        ++step().outputs;
         return value;
     }
-    void read(std::uint32_t value) {
-        operands_.push_back(value);
-        ++plan_->steps.back().inputs;
+    void read(ValueId value) {
+        operands_[operand_count_++] = value;
+        ++step().inputs;
+        if (values_[value].last != never) values_[value].last = step_count_ - 1;
     }
 
     Expected<void> node(NodeId id) {
@@ -99,14 +146,18 @@ class Planner {
             return graph_.guard(n, code_of(n)) == never_executed ? Expected<void>() : cannot(n);
         if (!is_live(id) && n.kind != NodeKind::form) return {};
         switch (n.kind) {
-            case NodeKind::input: values_of_[id] = input(n.args[0]); return {};
-            case NodeKind::constant: values_of_[id] = constant(n.bits(), bytes_of(n.type)); return {};
+            case NodeKind::input:
+                values_of_[id] = add_value({Place::Kind::input, bytes_of(n.type), n.args[0]});
+                return {};
+            case NodeKind::constant:
+                if (!is_data(n)) values_of_[id] = constant(n.bits(), bytes_of(n.type));
+                return {};
             case NodeKind::cast: values_of_[id] = values_of_[n.args[0]]; return {};
             case NodeKind::special: return cannot(n);
             case NodeKind::result: return {};  // its form has made it
-            case NodeKind::select: return select(id, n);
-            case NodeKind::not_: return on_preds(id, n, "not", 1);
-            case NodeKind::and_: return on_preds(id, n, "and", 2);
+            case NodeKind::select: select(id, n); return {};
+            case NodeKind::not_: on_preds<1>(id, n, "not"); return {};
+            case NodeKind::and_: on_preds<2>(id, n, "and"); return {};
             case NodeKind::form: return form(id, n);
         }
         return {};
@@ -115,85 +166,79 @@ class Planner {
         return fail(Errc::instruction_not_evaluable, {}, code_of(n).entry->name);
     }
 
-    Expected<void> select(NodeId id, const Node& n) {
+    void select(NodeId id, const Node& n) {
         begin(PlanStep::Kind::select);
         values_of_[id] = write(bytes_of(n.type));
         for (int i = 0; i < 3; ++i) read(values_of_[n.args[i]]);
-        return {};
     }
-    Expected<void> on_preds(NodeId id, const Node& n, std::string_view opcode, std::uint32_t inputs) {
-        constexpr std::array<std::string_view, 1> pred = {".pred"};
-        const auto found = arithmetic::find_pure(opcode, pred, inputs + 1, false);
-        begin(PlanStep::Kind::pure).instruction = static_cast<std::uint32_t>(plan_->instructions.size());
-        plan_->instructions.push_back(*found);
+    template <std::uint32_t inputs> void on_preds(NodeId id, const Node& n, std::string_view opcode) {
+        static const arithmetic::PureInstruction instruction = [&] {
+            constexpr std::array<std::string_view, 1> pred = {".pred"};
+            return *arithmetic::find_pure(opcode, pred, inputs + 1, false);
+        }();
+        begin(PlanStep::Kind::pure).instruction = &instruction;
         values_of_[id] = write(1);
         for (std::uint32_t i = 0; i < inputs; ++i) read(values_of_[n.args[i]]);
-        return {};
     }
 
     // The form's node is its first result; the others follow it.
     Expected<void> form(NodeId id, const Node& n) {
         const EntryCode& code = code_of(n);
-        std::array<NodeId, EntryCode::max_outputs> results;
-        results.fill(no_node);
-        results[0] = id;
         bool any = is_live(id);
-        for (NodeId r = id + 1; r < graph_.nodes.size() && graph_.nodes[r].kind == NodeKind::result &&
-                                graph_.nodes[r].args[0] == id;
-             ++r) {
-            results[graph_.nodes[r].args[1]] = r;
-            any = any || is_live(r);
-        }
+        NodeId behind = id + 1;
+        for (; behind < graph_.nodes.size() && graph_.nodes[behind].kind == NodeKind::result &&
+               graph_.nodes[behind].args[0] == id;
+             ++behind)
+            any = any || is_live(behind);
         if (!any) return {};
-        if (code.effects != 0) return cannot(n);
-        if (is_move(*code.entry)) return move(n, code, results);
-        return pure(n, code, results);
-    }
-
-    std::uint32_t argument(const EntryCode& code, const Node& n, std::size_t k, std::uint8_t bytes) {
-        const std::uint32_t argument = graph_.arguments(n, code)[k];
-        return input_of(code, k).is_immediate ? constant(argument, bytes) : values_of_[argument];
-    }
-    [[nodiscard]] std::uint8_t result_bytes(const EntryCode& code, std::size_t i) const {
-        return bytes_of(machine_.code->output_stacks[machine_.code->output_bases[code.at] + i]);
-    }
-
-    Expected<void> pure(const Node& n, const EntryCode& code, std::span<const NodeId> results) {
-        const auto found = arithmetic_of(*code.entry);
-        if (!found) return cannot(n);
-        std::array<std::uint8_t, most_pieces> to{}, from{};
-        std::array<std::uint32_t, most_pieces> arguments{};
-        for (std::size_t k = 0; k < found->inputs; ++k) {
-            arguments[k] = argument(code, n, k, found->input_bytes[k]);
-            from[k] = values_[arguments[k]].bytes;
-        }
-        for (std::size_t i = 0; i < found->outputs; ++i) to[i] = result_bytes(code, i);
-        if (std::max(*std::max_element(to.begin(), to.end()), *std::max_element(from.begin(), from.end())) >
-            8)
-            return cannot(n);
-        begin(PlanStep::Kind::pure).instruction =
-            instruction(code, found->with_widths({to.data(), found->outputs}, {from.data(), found->inputs}));
-        for (std::size_t i = 0; i < found->outputs; ++i) {
-            const std::uint32_t value = write(to[i]);
-            if (results[i] != no_node) values_of_[results[i]] = value;
-        }
-        for (std::size_t k = 0; k < found->inputs; ++k) read(arguments[k]);
+        const EntryArithmetic& arithmetic = code_.arithmetic->of(code, code_);
+        if (code.effects != 0 || arithmetic.kind == EntryArithmetic::Kind::none) return cannot(n);
+        if (arithmetic.kind == EntryArithmetic::Kind::move) return move(id, behind, n, code);
+        pure(id, behind, n, code, arithmetic);
         return {};
     }
-    std::uint32_t instruction(const EntryCode& code, const PureInstruction& found) {
-        const auto [at, is_new] =
-            instructions_.try_emplace(code.at, static_cast<std::uint32_t>(plan_->instructions.size()));
-        if (is_new) plan_->instructions.push_back(found);
-        return at->second;
+
+    // The value of each result, in their order from `id` to `behind`: a dead form's first node is one too.
+    void write_results(NodeId id, NodeId behind, const EntryCode& code) {
+        for (std::size_t i = 0; i < code.outputs; ++i) {
+            const ValueId value = write(result_bytes(code, i));
+            if (const NodeId result = result_node(id, behind, i); result != no_node)
+                values_of_[result] = value;
+        }
+    }
+    [[nodiscard]] static NodeId result_node(NodeId id, NodeId behind, std::size_t i) {
+        return id + i < behind ? static_cast<NodeId>(id + i) : no_node;
+    }
+    [[nodiscard]] std::uint8_t result_bytes(const EntryCode& code, std::size_t i) const {
+        return bytes_of(code_.output_stacks[code_.output_bases[code.at] + i]);
+    }
+    ValueId argument(const EntryCode& code, const Node& n, std::size_t k, std::uint8_t bytes) {
+        const std::uint32_t argument = graph_.arguments(n, code)[k];
+        return code_.inputs_of(code)[k].is_immediate ? constant(argument, bytes) : values_of_[argument];
+    }
+
+    void pure(NodeId id, NodeId behind, const Node& n, const EntryCode& code,
+              const EntryArithmetic& arithmetic) {
+        const arithmetic::PureInstruction& instruction = arithmetic.instruction;
+        PlanStep& step = begin(PlanStep::Kind::pure);
+        step.instruction = &instruction;
+        step.perturb = arithmetic.perturb;
+        write_results(id, behind, code);
+        for (std::size_t k = 0; k < instruction.inputs; ++k)
+            read(argument(code, n, k, instruction.input_bytes[k]));
     }
 
     // A scalar or vector that keeps its elements has its argument's values; else bytes are gathered or dealt
     // out. A vector from a scalar of its elements' width (mov.v2.b32 {a, b}, c), of which the manual says
     // nothing, receives the scalar's parts, as ptxas has it.
-    Expected<void> move(const Node& n, const EntryCode& code, std::span<const NodeId> results) {
+    Expected<void> move(NodeId id, NodeId behind, const Node& n, const EntryCode& code) {
         if (code.inputs > most_pieces || code.outputs > most_pieces) return cannot(n);
+        std::array<ValueId, most_pieces> arguments{};
         std::uint32_t read_bytes = 0, written_bytes = 0;
-        for (std::size_t k = 0; k < code.inputs; ++k) read_bytes += values_[argument(code, n, k, 4)].bytes;
+        for (std::size_t k = 0; k < code.inputs; ++k) {
+            arguments[k] = argument(code, n, k, 4);
+            read_bytes += values_[arguments[k]].place.bytes;
+        }
         for (std::size_t i = 0; i < code.outputs; ++i) written_bytes += result_bytes(code, i);
         const bool is_spread = code.inputs == 1 && code.outputs > 1 && result_bytes(code, 0) == read_bytes &&
                                read_bytes % code.outputs == 0;
@@ -202,119 +247,120 @@ class Planner {
             return cannot(n);
         if (code.inputs == code.outputs) {
             for (std::size_t i = 0; i < code.outputs; ++i)
-                if (results[i] != no_node) values_of_[results[i]] = argument(code, n, i, 4);
+                if (const NodeId result = result_node(id, behind, i); result != no_node)
+                    values_of_[result] = arguments[i];
             return {};
         }
         begin(PlanStep::Kind::move);
-        for (std::size_t i = 0; i < code.outputs; ++i) {
-            const std::uint32_t value = write(result_bytes(code, i));
-            if (results[i] != no_node) values_of_[results[i]] = value;
-        }
-        for (std::size_t k = 0; k < code.inputs; ++k) read(argument(code, n, k, 4));
+        write_results(id, behind, code);
+        for (std::size_t k = 0; k < code.inputs; ++k) read(arguments[k]);
         return {};
     }
 
     // --- after the program: outputs may be the caller's inputs, so inputs that are assigned are kept aside
     void assign() {
-        std::vector<std::uint32_t> assigned(machine_.slots.size(), never);
-        for (const Assignment& a : graph_.assignments) assigned[a.slot] = values_of_[a.node];
-        for (std::uint32_t slot = 0; slot < assigned.size(); ++slot) {
-            if (machine_.slots[slot].direction == Direction::in) continue;
-            std::uint32_t value = assigned[slot];
+        instruction_count_ = step_count_;
+        const auto slots = static_cast<std::uint32_t>(machine_.slots.size());
+        std::fill_n(assigned_, slots, never);
+        for (const Assignment& a : graph_.assignments) assigned_[a.slot] = values_of_[a.node];
+        for (std::uint32_t slot = 0; slot < slots; ++slot) {
+            const Slot& s = machine_.slots[slot];
+            if (s.direction == Direction::in) continue;
+            ValueId value = assigned_[slot];
             if (value == never)
-                value = machine_.slots[slot].direction == Direction::mod
-                            ? input(slot)
-                            : constant(0, bytes_of(machine_.slots[slot].type));
-            if (values_[value].kind == Place::Kind::input) value = copied(value);
-            outputs_.push_back({slot, value});
+                value = s.direction == Direction::mod
+                            ? add_value({Place::Kind::input, bytes_of(s.type), slot})
+                            : constant(0, bytes_of(s.type));
+            if (values_[value].place.kind == Place::Kind::input) value = copied(value);
+            values_[value].last = never;
+            assigned_[slot] = value;
         }
     }
-    std::uint32_t copied(std::uint32_t value) {
-        begin(PlanStep::Kind::move).is_counted = false;
-        const std::uint32_t copy = write(values_[value].bytes);
+    ValueId copied(ValueId value) {
+        begin(PlanStep::Kind::move);
+        const ValueId copy = write(values_[value].place.bytes);
         read(value);
         return copy;
     }
 
     // --- memory: a value's is taken when it is written and given back behind its last reader
     void place_values() {
-        for (std::uint32_t s = 0; s < plan_->steps.size(); ++s)
-            for (const std::uint32_t value : operands_of(plan_->steps[s])) values_[value].last = s;
-        for (const auto& [slot, value] : outputs_) values_[value].last = never;
-        std::vector<Place> places(values_.size());
-        for (std::size_t v = 0; v < values_.size(); ++v)
-            places[v] = {values_[v].kind, values_[v].bytes, values_[v].at};
-        for (std::uint32_t s = 0; s < plan_->steps.size(); ++s) {
-            const PlanStep& step = plan_->steps[s];
-            const auto operands = operands_of(step);
-            for (const std::uint32_t value : operands.first(step.outputs))
-                places[value].at = take(values_[value].bytes);
-            for (std::size_t i = 0; i < operands.size(); ++i) {
-                const Value& v = values_[operands[i]];
-                const auto before = operands.first(i);
-                if (v.kind == Place::Kind::scratch && v.last == s &&
-                    std::find(before.begin(), before.end(), operands[i]) == before.end())
-                    free_[v.bytes].push_back(places[operands[i]].at);
+        for (std::uint32_t s = 0; s < step_count_; ++s) {
+            const PlanStep& step = steps_[s];
+            const std::uint32_t behind_outputs = step.places + step.outputs;
+            for (std::uint32_t i = step.places; i < behind_outputs; ++i) take(values_[operands_[i]].place);
+            for (std::uint32_t i = step.places; i < behind_outputs + step.inputs; ++i) {
+                Value& value = values_[operands_[i]];
+                places_[i] = value.place;
+                if (value.last == s) give_back(operands_[i]);
             }
         }
-        for (const std::uint32_t value : operands_) plan_->places.push_back(places[value]);
-        for (const auto& [slot, value] : outputs_) plan_->outputs.push_back({slot, places[value]});
-        for (const PlanStep& step : plan_->steps) plan_->instruction_count += step.is_counted ? 1 : 0;
     }
-    [[nodiscard]] std::span<const std::uint32_t> operands_of(const PlanStep& step) const {
-        return std::span(operands_).subspan(step.places, std::size_t{step.outputs} + step.inputs);
+    ValueId& free_of(const Place& place) {
+        return free_[static_cast<std::size_t>(std::countr_zero(place.bytes))];
     }
-    std::uint32_t take(std::uint8_t bytes) {
-        auto& free = free_[bytes];
-        if (free.empty()) {
-            plan_->scratch_per_point += bytes;
-            return plan_->scratch_per_point - bytes;
+    void take(Place& place) {
+        ValueId& free = free_of(place);
+        if (free == never) {
+            place.at = plan_.scratch_per_point;
+            plan_.scratch_per_point += place.bytes;
+        } else {
+            place.at = values_[free].place.at;
+            free = values_[free].next_free;
         }
-        const std::uint32_t at = free.back();
-        free.pop_back();
-        return at;
+    }
+    void give_back(ValueId id) {
+        Value& value = values_[id];
+        ValueId& free = free_of(value.place);
+        value.last = never;  // a step may read it twice
+        value.next_free = free;
+        free = id;
     }
 
-    void choose_block() {
-        std::uint32_t per_point = plan_->scratch_per_point + constant_bytes_;
-        for (const auto& [slot, value] : inputs_) per_point += values_[value].bytes;
+    void finish() {
+        std::uint32_t outputs = 0, per_point = plan_.scratch_per_point;
+        for (std::uint32_t slot = 0; slot < machine_.slots.size(); ++slot) {
+            if (machine_.slots[slot].direction != Direction::in)
+                outputs_[outputs++] = {slot, values_[assigned_[slot]].place};
+            if (is_live(slot)) per_point += bytes_of(machine_.slots[slot].type);
+        }
         std::uint32_t points = most_points;
         while (points > least_points && std::uint64_t{points} * per_point > first_cache) points /= 2;
-        plan_->block = points;
-    }
-    void fill_constants() {
-        plan_->constants = aligned_bytes(std::size_t{constant_bytes_} * plan_->block);
-        for (const auto& [key, value] : constants_) {
-            std::byte* const to = plan_->constants.get() + std::size_t{values_[value].at} * plan_->block;
-            for (std::size_t i = 0; i < plan_->block; ++i) {
-                std::memset(to + i * key.second, 0, key.second);
-                std::memcpy(to + i * key.second, &key.first,
-                            std::min<std::size_t>(key.second, sizeof key.first));
-            }
-        }
+        plan_.steps = {steps_, step_count_};
+        plan_.places = {places_, operand_count_};
+        plan_.outputs = {outputs_, outputs};
+        plan_.columns = {columns_, constant_count_};
+        plan_.constants = {bits_, constant_count_};
+        plan_.data_constants = data_count_;
+        plan_.block = points;
+        plan_.instruction_count = instruction_count_;
+        if (plan_.set != machine_.set) plan_.set = machine_.set;
     }
 
-    struct Assigned {
-        std::uint32_t slot, value;
-    };
     const Graph& graph_;
     const Machine::Data& machine_;
-    std::vector<std::uint32_t> values_of_;  // by node
-    std::vector<Value> values_;
-    std::vector<std::uint32_t> operands_;  // of all steps: values
-    std::vector<Assigned> outputs_;
-    std::map<std::pair<std::uint64_t, std::uint8_t>, std::uint32_t> constants_;
-    std::map<std::uint32_t, std::uint32_t> inputs_;        // by slot
-    std::map<std::uint32_t, std::uint32_t> instructions_;  // by entry
-    std::array<std::vector<std::uint32_t>, 17> free_;      // by width
-    std::uint32_t constant_bytes_ = 0;
-    std::shared_ptr<Evaluator::Plan> plan_;
+    const SetCode& code_;
+    const Constants constants_;
+    Evaluator::Plan& plan_;
+    PlanStep* steps_ = nullptr;
+    Value* values_ = nullptr;
+    ConstantColumn* columns_ = nullptr;
+    std::uint64_t* bits_ = nullptr;
+    Place* places_ = nullptr;
+    ValueId* operands_ = nullptr;   // of all steps, as places_
+    ValueId* values_of_ = nullptr;  // by node
+    ValueId* assigned_ = nullptr;   // by slot
+    Evaluator::Plan::Output* outputs_ = nullptr;
+    std::uint32_t step_count_ = 0, value_count_ = 0, constant_count_ = 0, data_count_ = 0, operand_count_ = 0,
+                  instruction_count_ = 0;
+    std::array<ValueId, widths> free_;
 };
 
 }  // namespace
 
-Expected<std::shared_ptr<const Evaluator::Plan>> make_plan(const Graph& graph, const Machine::Data& machine) {
-    return Planner(graph, machine).make();
+Expected<void> make_plan(const Graph& graph, const Machine::Data& machine, Constants constants,
+                         Evaluator::Plan& plan) {
+    return Planner(graph, machine, constants, plan).make();
 }
 
 }  // namespace ptxgraft::stack

@@ -3,9 +3,9 @@
 
 #include <cstdint>
 #include <memory>
-#include <new>
-#include <vector>
+#include <span>
 
+#include "arithmetic/approximate.hpp"
 #include "arithmetic/arithmetic.hpp"
 #include "ptxgraft/evaluate.hpp"
 #include "stub/stack/compile/graph.hpp"
@@ -16,9 +16,7 @@ namespace ptxgraft::stack {
 struct Place {
     enum class Kind : std::uint8_t {
         scratch,  ///< `at` bytes per point from the beginning of the scratch memory
-        /// `at` bytes per point from the beginning of the plan's constants, the same for every block
-        constant,
-        input,  ///< column `at` of the caller
+        input,    ///< column `at` of the caller
     };
     Kind kind = Kind::scratch;
     std::uint8_t bytes = 4;
@@ -29,41 +27,49 @@ struct Place {
 struct PlanStep {
     enum class Kind : std::uint8_t { pure, select, move };
     Kind kind = Kind::pure;
-    std::uint8_t outputs = 1;
-    std::uint8_t inputs = 1;
-    bool is_counted = true;         ///< an instruction of the program, not a copy of ours
-    std::uint32_t instruction = 0;  ///< of a pure one, in `instructions`
-    std::uint32_t places = 0;       ///< the first
+    std::uint8_t outputs = 0;
+    std::uint8_t inputs = 0;
+    std::uint32_t places = 0;                                  ///< the first
+    const arithmetic::PureInstruction* instruction = nullptr;  ///< of a pure one; the set's
+    arithmetic::PerturbFunction perturb = nullptr;             ///< of an approximate one
 };
 
 inline constexpr std::size_t most_pieces = 8;  ///< operands of one step, each way
 
-struct FreeAligned {
-    void operator()(std::byte* memory) const { ::operator delete[](memory, std::align_val_t{64}); }
+/// A constant as a column of the scratch memory.
+struct ConstantColumn {
+    std::uint32_t at;
+    std::uint8_t bytes;
 };
-using AlignedBytes = std::unique_ptr<std::byte[], FreeAligned>;
-[[nodiscard]] inline AlignedBytes aligned_bytes(std::size_t size) {
-    return AlignedBytes(
-        static_cast<std::byte*>(::operator new[](size == 0 ? 1 : size, std::align_val_t{64})));
-}
 
+/// One plan after the other, each in the memory of the one before. The spans are into it.
 struct Evaluator::Plan {
     struct Output {
         std::uint32_t slot;
         Place from;
     };
-    std::vector<PlanStep> steps;
-    std::vector<Place> places;
-    std::vector<arithmetic::PureInstruction> instructions;
-    std::vector<Output> outputs;
-    AlignedBytes constants;   ///< each repeated for a block
+    std::span<const PlanStep> steps;
+    std::span<const Place> places;
+    std::span<const Output> outputs;
+    std::span<const ConstantColumn> columns;  ///< of the constants; those that are data come first
+    std::span<std::uint64_t> constants;       ///< their bits
+    std::uint32_t data_constants = 0;
     std::uint32_t block = 0;  ///< points worked on at a time
     std::uint32_t scratch_per_point = 0;
     std::uint32_t instruction_count = 0;
+
+    /// Nothing to run. Its memory stays.
+    void clear() {
+        steps = {}, places = {}, outputs = {}, columns = {}, constants = {};
+        data_constants = block = scratch_per_point = instruction_count = 0;
+    }
+
+    GrowingMemory graph_memory, memory;
+    std::shared_ptr<const InstructionSet> set;  ///< keeps the steps' instructions
 };
 
-/// Errors: Errc::instruction_not_evaluable.
-[[nodiscard]] Expected<std::shared_ptr<const Evaluator::Plan>> make_plan(const Graph& graph,
-                                                                         const Machine::Data& machine);
+/// Makes `plan` the one of a graph. Errors: Errc::instruction_not_evaluable.
+[[nodiscard]] Expected<void> make_plan(const Graph& graph, const Machine::Data& machine, Constants constants,
+                                       Evaluator::Plan& plan);
 
 }  // namespace ptxgraft::stack
