@@ -168,14 +168,14 @@ class PTXGRAFT_API Sampler {
     ProgramView program, const Machine& machine, const CompileOptions& options = mutated);
 
 /// Where an instruction stands: in the code of the program, or of a routine.
-struct Place {
+struct CodePlace {
     static constexpr std::uint32_t none = 0xFFFFFFFFu;
     std::uint32_t at = none;       ///< none: there is no such instruction
     std::uint32_t routine = none;  ///< none: in the program itself
-    friend bool operator==(const Place&, const Place&) = default;
+    friend bool operator==(const CodePlace&, const CodePlace&) = default;
 };
 struct PlacedConstant {
-    Place place;
+    CodePlace place;
     TypedConstant constant;
 };
 
@@ -192,7 +192,7 @@ struct PlacedConstant {
     ProgramView program, const Machine& machine, CompileOptions options = mutated);
 
 /// Makes the constant at a place another one of its type. Nothing happens where no constant stands.
-PTXGRAFT_API void set_constant(Program& program, const Machine& machine, Place place, std::uint64_t bits);
+PTXGRAFT_API void set_constant(Program& program, const Machine& machine, CodePlace place, std::uint64_t bits);
 
 // ---- smaller programs -------------------------------------------------------------------------------------
 

@@ -127,11 +127,11 @@ TEST(ProgramConstants, AreListedWithTypesAndPlaces) {
         parsed("routine half f32 -> f32 : 0.5 mul.f32 end x half 3.3f64 -7s32 clear.s32 clear.f64 -> x");
     const auto all = stack::constants_of(program, small());
     ASSERT_EQ(all.size(), 3u);
-    EXPECT_EQ(all[0].place, (stack::Place{2}));
+    EXPECT_EQ(all[0].place, (stack::CodePlace{2}));
     EXPECT_EQ(all[0].constant,
               (stack::TypedConstant{stack::type_id(Type::f64), std::bit_cast<std::uint64_t>(3.3)}));
     EXPECT_EQ(all[1].constant, (stack::TypedConstant{stack::type_id(Type::s32), 0xFFFFFFF9}));
-    EXPECT_EQ(all[2].place, (stack::Place{0, 0}));
+    EXPECT_EQ(all[2].place, (stack::CodePlace{0, 0}));
     EXPECT_EQ(all[2].constant, (stack::TypedConstant{stack::type_id(Type::f32), 0x3F000000}));
 }
 
@@ -169,7 +169,7 @@ TEST(ProgramConstants, ThatAreDataAreFound) {
         for (std::size_t k = 0; k < places->size(); ++k) {
             const auto& [place, constant] = (*places)[k];
             EXPECT_EQ(constant.bits, stub->constants()[k]) << k << "\n" << stack::print(program, machine());
-            if (place.at == stack::Place::none) continue;
+            if (place.at == stack::CodePlace::none) continue;
             ++found;
             Program other = program;
             stack::set_constant(other, machine(), place, constant.bits ^ 1);

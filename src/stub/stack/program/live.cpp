@@ -37,9 +37,9 @@ Expected<std::vector<std::uint32_t>> missed_code(ProgramView program, const Mach
 }
 
 // A constant, if it is one.
-const Instruction* constant_at(ProgramView program, Place place) {
+const Instruction* constant_at(ProgramView program, CodePlace place) {
     const std::span<const Instruction> code =
-        place.routine == Place::none ? program.code
+        place.routine == CodePlace::none ? program.code
         : place.routine < program.routines.size()
             ? std::span<const Instruction>(program.routines[place.routine].code)
             : std::span<const Instruction>();
@@ -76,7 +76,7 @@ std::vector<PlacedConstant> constants_of(ProgramView program, const Machine& mac
             if (const auto constant = constant_of(of[at], program, code))
                 all.push_back({{at, routine}, *constant});
     };
-    add(program.code, Place::none);
+    add(program.code, CodePlace::none);
     for (std::uint32_t r = 0; r < program.routines.size(); ++r) add(program.routines[r].code, r);
     return all;
 }
@@ -98,7 +98,7 @@ Expected<std::vector<PlacedConstant>> data_constants(ProgramView program, const 
         const TypeId base = code.bases[constant.type];
         if (base == type_id(Type::pred)) continue;
         std::vector<Instruction>& of =
-            place.routine == Place::none ? marked.code : marked.routines[place.routine].code;
+            place.routine == CodePlace::none ? marked.code : marked.routines[place.routine].code;
         of[place.at] = {Opcode::constant, of[place.at].type, 0, k + 1};
         by_bits[widened(base, k + 1)] = k;
     }
@@ -114,11 +114,11 @@ Expected<std::vector<PlacedConstant>> data_constants(ProgramView program, const 
     return found;
 }
 
-void set_constant(Program& program, const Machine& machine, Place place, std::uint64_t bits) {
+void set_constant(Program& program, const Machine& machine, CodePlace place, std::uint64_t bits) {
     const Instruction* const old = constant_at(program, place);
     if (old == nullptr || old->type >= MachineData::of(machine).code->type_count) return;
     const Instruction made = constant_instruction(machine, {old->type, bits}, program.pool);
-    (place.routine == Place::none ? program.code : program.routines[place.routine].code)[place.at] = made;
+    (place.routine == CodePlace::none ? program.code : program.routines[place.routine].code)[place.at] = made;
 }
 
 }  // namespace ptxgraft::stack
