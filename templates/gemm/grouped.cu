@@ -5,8 +5,8 @@
 // Rows of no group are neither read for c nor written.
 //
 // One persistent kernel: blocks take tile after tile of all groups as if they were one row of tiles; what is
-// within a tile is wgmma.cuh's, and wgmma.md explains it. One site, `epilogue`, as in wgmma.cu: its `batch`
-// is the group, and its `row` is one of all rows where groups are contiguous, else one of the group.
+// within a tile is wgmma.cuh's, and wgmma.md explains it. The sites are those of wgmma.cu: `batch` is the
+// group, and `row` is one of all rows where groups are contiguous, else one of the group.
 #include "wgmma.cuh"
 
 using namespace gemm;

@@ -4,9 +4,11 @@
 //
 // Blocks stay, and take tile after tile of c; wgmma.md says how, and wgmma.cuh has the parts.
 //
-// One site, `epilogue`, called for every element of the tiles, on its way from the f32 accumulator to c; also
+// The site `epilogue` is called for every element of the tiles, on its way from the f32 accumulator to c; also
 // for those beyond c's edges, whose results are dropped. Its operands row_scale, col_scale, bias and residual
 // are 1, 1, 0 and 0 where their arrays are null; of what a stub does not use nothing is loaded.
+// PROLOGUE says which of the sites prologue_a and prologue_b there are, by which elements of a and b go on
+// their way to the product.
 #include "wgmma.cuh"
 
 using namespace gemm;

@@ -1,5 +1,5 @@
 // What wgmma.cu and grouped.cu compute, in double and in plain loops: a thread for each element of c, with
-// the same site.
+// the same sites.
 #include <ptxgraft/site.cuh>
 
 #ifndef LAYOUT  // which gemm/wgmma has not
@@ -61,13 +61,29 @@ __device__ Out stored(float x) {
 #define DEFAULT_EPILOGUE_OF(TYPE) DEFAULT_EPILOGUE_##TYPE
 #define DEFAULT_EPILOGUE(TYPE) DEFAULT_EPILOGUE_OF(TYPE)
 
-__device__ double product(const In* a, const In* b, unsigned long long row, unsigned long long col,
-                          unsigned long long m, unsigned long long n, unsigned long long k) {
+// A prologue sees words: elements that follow each other along k, the first one in the lowest bits, of whole
+// tiles, which end in zeros. From one k to the next it is `step` elements.
+constexpr unsigned word = 4 / sizeof(In), bits = 8 * sizeof(In);
+__device__ unsigned load(const In* first, unsigned long long step, unsigned k, unsigned end) {
+    unsigned words = 0;
+    for (unsigned i = 0; i < word && k + i < end; ++i) words |= unsigned{first[(k + i) * step]} << bits * i;
+    return words;
+}
+
+__device__ double product(const In* a, const In* b, unsigned row, unsigned col, unsigned long long m,
+                          unsigned long long n, unsigned k) {
+    constexpr bool a_is_row = layout_a == Order::row, b_is_row = layout_b == Order::row;
+    a += a_is_row ? row * static_cast<unsigned long long>(k) : row;
+    b += b_is_row ? col : col * static_cast<unsigned long long>(k);
+    constexpr unsigned tile_k = 128 / sizeof(In);
     double sum = 0;
-    for (unsigned long long i = 0; i < k; ++i) {
-        const In x = a[layout_a == Order::row ? row * k + i : i * m + row];
-        const In y = b[layout_b == Order::column ? col * k + i : i * n + col];
-        sum += static_cast<double>(value_of<type>(x)) * value_of<type>(y);
+    for (unsigned i = 0; i < (k + tile_k - 1) / tile_k * tile_k; i += word) {
+        unsigned x = load(a, a_is_row ? 1 : m, i, k), y = load(b, b_is_row ? n : 1, i, k);
+        PTXGRAFT_HOT_SITE("prologue_a", "", mod(b32, x), in(u32, row), in(u32, k, i));
+        PTXGRAFT_HOT_SITE("prologue_b", "", mod(b32, x, y), in(u32, col), in(u32, k, i));
+        for (unsigned j = 0; j < word; ++j)
+            sum += static_cast<double>(value_of<type>(static_cast<In>(x >> bits * j))) *
+                   value_of<type>(static_cast<In>(y >> bits * j));
     }
     return sum;
 }
