@@ -12,6 +12,7 @@
 #include <ptxgraft/site.cuh>
 
 #include "wgmma_prologue.cuh"
+#include "wgmma_statistic.cuh"
 #include "wgmma_tile.cuh"
 
 namespace gemm {
@@ -50,6 +51,7 @@ struct Result {
     bool is_aligned;
     u32 n;
     Extras extras;
+    Statistics statistics;
 };
 
 // ---- the producer, one thread
@@ -441,6 +443,7 @@ __device__ __forceinline__ void write_unrolled(Accumulators& d, const Tile& tile
 __device__ __forceinline__ void write_compact(Accumulators& d, const Tile& tile, const Result& to, u32 row,
                                               u32 staging) {
     const u32 lane = threadIdx.x % 32, unit = lane % 8;
+    PartSums<statistic> sums(staging);
 #pragma unroll 1
     for (u32 part = 0; part < group_blocks * chunks; ++part) {
         __syncwarp();  // the part before has been read
@@ -462,6 +465,7 @@ __device__ __forceinline__ void write_compact(Accumulators& d, const Tile& tile,
 #pragma unroll
             for (u32 i = 0; i < vector; ++i)
                 apply_epilogue(values[i], tile, to, my_row, of_col(tile, to, col + i));
+            sums.add(tile, to.statistics, values, r, first + r, col);
             if (!my_row.inside) continue;
             Out* const at = to.c + (tile.c_row + my_row.row) * to.n + col;
             u32 words[4];
@@ -484,6 +488,7 @@ __device__ __forceinline__ void write_compact(Accumulators& d, const Tile& tile,
                         at[i] = static_cast<unsigned short>(words[i / 2] >> i % 2 * 16);
                 }
         }
+        sums.finish(tile, to.statistics, part, first, tile.col + part % chunks * chunk);
     }
 }
 
