@@ -5,8 +5,8 @@
 // Rows of no group are neither read for c nor written.
 //
 // One persistent kernel: blocks take tile after tile of all groups as if they were one row of tiles; what is
-// within a tile is wgmma.cuh's, and wgmma.md explains it. One site, `epilogue`, as in wgmma.cu: its `batch`
-// is the group, and its `row` is one of all rows where groups are contiguous, else one of the group.
+// within a tile is wgmma.cuh's, and wgmma.md explains it. The sites are those of wgmma.cu: `batch` is the
+// group, and `row` is one of all rows where groups are contiguous, else one of the group.
 #include "wgmma.cuh"
 
 using namespace gemm;
@@ -50,7 +50,13 @@ extern "C" __global__ void __launch_bounds__(threads, 1) __cluster_dims__(cluste
     gemm_grouped(const __grid_constant__ TensorMap a, const __grid_constant__ TensorMap b,
                  const u32* __restrict__ sizes, const float* __restrict__ row_scale,
                  const float* __restrict__ column_scale, const float* __restrict__ bias,
-                 const Out* __restrict__ residual, Out* __restrict__ c, u32 m, u32 n, u32 k, u32 groups) {
+                 const Out* __restrict__ residual, Out* __restrict__ c, u32 m, u32 n, u32 k, u32 groups,
+                 float* __restrict__ statistics) {
     run([&] { return Tiles(sizes, groups, m, n); }, a, b, k,
-        {c, nullptr, n * sizeof(Out) % 16 == 0, n, {row_scale, column_scale, bias, residual}});
+        {c,
+         nullptr,
+         n * sizeof(Out) % 16 == 0,
+         n,
+         {row_scale, column_scale, bias, residual},
+         {statistics, m, n}});
 }

@@ -7,6 +7,7 @@ using namespace hardware;
 using Element = TYPE;
 using Result = OUTPUT;
 enum class Layout { row, column };
+enum class Statistic { none, row, column };
 
 constexpr unsigned word = 4 / sizeof(Element);  // elements that a register of a fragment holds
 
@@ -37,16 +38,21 @@ __device__ double element(unsigned bits, unsigned i, s8) { return static_cast<s8
 __device__ double rounded(float x, s32) { return from_f32<s32>(x); }
 template <class Float> __device__ double rounded(float x, Float) { return x; }
 
-extern "C" __global__ void gemm_reference(const Element* a, const Element* b, const float* bias,
-                                          const float* row_scale, const float* column_scale,
-                                          const Result* residual, double* c, unsigned m, unsigned n,
-                                          unsigned k, unsigned pitch_a, unsigned pitch_b) {
-    const unsigned row = blockIdx.y * blockDim.y + threadIdx.y, col = blockIdx.x * blockDim.x + threadIdx.x;
-    const unsigned batch = blockIdx.z;
-    if (row >= m || col >= n) return;
+struct Inputs {
+    const Element *a, *b;
+    const float *bias, *row_scale, *column_scale;
+    const Result* residual;
+    unsigned m, n, k, pitch_a, pitch_b;
+};
+
+// What the epilogue makes of an element's sum.
+__device__ float result(const Inputs& of, unsigned row, unsigned col, unsigned batch) {
     const bool a_is_row = Layout::LAYOUT_A == Layout::row, b_is_row = Layout::LAYOUT_B == Layout::row;
-    a += 1ull * batch * (a_is_row ? m : k) * pitch_a + (a_is_row ? 1ull * row * pitch_a : row);
-    b += 1ull * batch * (b_is_row ? k : n) * pitch_b + (b_is_row ? col : 1ull * col * pitch_b);
+    const unsigned m = of.m, n = of.n, k = of.k, pitch_a = of.pitch_a, pitch_b = of.pitch_b;
+    const Element* a =
+        of.a + (1ull * batch * (a_is_row ? m : k) * pitch_a + (a_is_row ? 1ull * row * pitch_a : row));
+    const Element* b =
+        of.b + (1ull * batch * (b_is_row ? k : n) * pitch_b + (b_is_row ? col : 1ull * col * pitch_b));
 
     double sum = 0;
     const unsigned end = (k + TILE_K - 1) / TILE_K * TILE_K;  // the sites see whole tiles
@@ -57,12 +63,45 @@ extern "C" __global__ void gemm_reference(const Element* a, const Element* b, co
         for (unsigned j = 0; j < word; ++j) sum += element(x, j, Element{}) * element(y, j, Element{});
     }
 
-    const unsigned long long at = (1ull * batch * m + row) * n + col;
     float acc = static_cast<float>(sum);
-    PTXGRAFT_COLD_SITE("epilogue", "", mod(f32, acc), in(u32, row), in(u32, col), in(u32, batch),
-                       in(f32, bias, bias ? bias[col] : 0.0f),
-                       in(f32, row_scale, row_scale ? row_scale[row] : 1.0f),
-                       in(f32, col_scale, column_scale ? column_scale[col] : 1.0f),
-                       in(f32, residual, residual ? to_f32(residual[at]) : 0.0f));
-    c[at] = rounded(acc, Result{});
+    PTXGRAFT_COLD_SITE(
+        "epilogue", "", mod(f32, acc), in(u32, row), in(u32, col), in(u32, batch),
+        in(f32, bias, of.bias ? of.bias[col] : 0.0f),
+        in(f32, row_scale, of.row_scale ? of.row_scale[row] : 1.0f),
+        in(f32, col_scale, of.column_scale ? of.column_scale[col] : 1.0f),
+        in(f32, residual, of.residual ? to_f32(of.residual[(1ull * batch * m + row) * n + col]) : 0.0f));
+    return acc;
+}
+
+// What the site makes of an element, for the statistic of its row or column.
+__device__ double contribution(const Inputs& of, unsigned row, unsigned col, unsigned batch) {
+    float x = result(of, row, col, batch);
+    PTXGRAFT_COLD_SITE("reduce", "", mod(f32, x), in(u32, row), in(u32, col), in(u32, batch));
+    return x;
+}
+
+extern "C" __global__ void gemm_reference(const Element* a, const Element* b, const float* bias,
+                                          const float* row_scale, const float* column_scale,
+                                          const Result* residual, double* c, unsigned m, unsigned n,
+                                          unsigned k, unsigned pitch_a, unsigned pitch_b,
+                                          double* statistics) {
+    const unsigned row = blockIdx.y * blockDim.y + threadIdx.y, col = blockIdx.x * blockDim.x + threadIdx.x;
+    const unsigned batch = blockIdx.z;
+    if (row >= m || col >= n) return;
+    const Inputs of{a, b, bias, row_scale, column_scale, residual, m, n, k, pitch_a, pitch_b};
+    c[(1ull * batch * m + row) * n + col] = rounded(result(of, row, col, batch), Result{});
+
+    // The tile's first thread of a row, or of a column, adds up that of the whole tile.
+    const bool is_first = Statistic::STATISTIC == Statistic::row ? col % TILE_N == 0 : row % TILE_M == 0;
+    if (Statistic::STATISTIC == Statistic::none || !is_first || !statistics) return;
+    double sum = 0;
+    if (Statistic::STATISTIC == Statistic::row) {
+        const unsigned tiles = (n + TILE_N - 1) / TILE_N;
+        for (unsigned i = col; i < min(col + TILE_N, n); ++i) sum += contribution(of, row, i, batch);
+        statistics[(1ull * batch * tiles + col / TILE_N) * m + row] = sum;
+    } else {
+        const unsigned tiles = (m + TILE_M - 1) / TILE_M;
+        for (unsigned i = row; i < min(row + TILE_M, m); ++i) sum += contribution(of, i, col, batch);
+        statistics[(1ull * batch * tiles + row / TILE_M) * n + col] = sum;
+    }
 }

@@ -11,6 +11,7 @@ using namespace hardware;
 
 enum class Layout { row, column };
 enum class Epilogue { unrolled, compact };
+enum class Statistic { none, row, column };
 
 using Element = TYPE;
 using Result = OUTPUT;
@@ -22,6 +23,7 @@ constexpr unsigned warps = WARPS, threads = 32 * warps;
 constexpr bool a_is_along_k = Layout::LAYOUT_A == Layout::row;
 constexpr bool b_is_along_k = Layout::LAYOUT_B == Layout::column;
 constexpr Epilogue epilogue = Epilogue::EPILOGUE;
+constexpr Statistic statistic = Statistic::STATISTIC;
 
 // A warp's part of the tile is a square, or as near to one as can be: it then needs the fewest fragments.
 constexpr unsigned warps_m = tile_m == tile_n * 4   ? 4
@@ -320,6 +322,7 @@ struct Output {
     const Result* residual;
     const float *bias, *row_scale, *column_scale;
     unsigned m, n, batch;
+    float* statistics;  // of all batches
 };
 
 // An element of an array that may be null, where `is_inside`. A predicated load: one that no stub reads is
@@ -423,10 +426,89 @@ template <class T> __device__ void store_four(T* to, bool is_inside, const float
         st_global_if(to, is_inside, pack(values[0], values[1], T{}), pack(values[2], values[3], T{}));
     }
 }
+
+// ---- A statistic of c: what the site `reduce` makes of each element, added up over the tile's columns for
+// each row (or over its rows for each column), always in the same order. Each tile leaves its sums beside
+// those of the tiles to its left (or above it), as [batch, tile, row or column], so nobody waits and nothing
+// is added in an order that changes. Where `statistics` is null nothing is left.
+__device__ inline float contribution(const Output& to, float x, unsigned row, unsigned col) {
+    PTXGRAFT_COLD_SITE("reduce", "", mod(f32, x), in(u32, row), in(u32, col), in(u32, batch, to.batch));
+    return col < to.n ? x : 0.0f;
+}
+
+// The sums of the threads of store_shared(), which have four columns of every so many rows.
+template <Statistic> class TileStatistic {
+  public:
+    __device__ void add(const Output&, unsigned, const float (&)[4], unsigned, unsigned) {}
+    __device__ void leave(const Output&, TilePlace, unsigned) const {}
+};
+
+template <> class TileStatistic<Statistic::row> {
+    // A row's threads that are in the same warp add what they have. The first one leaves it where its piece
+    // of the row was, in shared memory.
+    static constexpr unsigned lanes = tile_pieces < 32 ? tile_pieces : 32;
+    static_assert(lanes >= 16, "a warp has one row or two");
+
+  public:
+    __device__ void add(const Output& to, unsigned piece_address, const float (&values)[4], unsigned row,
+                        unsigned col) {
+        float sum = 0;
+#pragma unroll
+        for (unsigned e = 0; e < 4; ++e) sum += contribution(to, values[e], row, col + e);
+        // Of a warp's two rows one may be beyond the edge, and its lanes then are not here.
+        const unsigned here = lanes == 32 ? ~0u : 0xFFFFu << threadIdx.x % 32 / lanes * lanes;
+#pragma unroll
+        for (unsigned distance = lanes / 2; distance > 0; distance /= 2)
+            sum += __shfl_xor_sync(here, sum, distance);
+        if (threadIdx.x % lanes == 0) st_shared(piece_address, bits(sum), 0);
+    }
+    __device__ void leave(const Output& to, TilePlace place, unsigned shared) const {
+        if (!to.statistics) return;
+        __syncthreads();
+        const unsigned tiles = (to.n + tile_n - 1) / tile_n, rows = min(tile_m, to.m - place.row);
+        float* const sums =
+            to.statistics + (1ull * to.batch * tiles + place.column / tile_n) * to.m + place.row;
+        for (unsigned i = threadIdx.x; i < rows; i += threads) {
+            float sum = 0;
+#pragma unroll
+            for (unsigned piece_of_row = 0; piece_of_row < tile_pieces; piece_of_row += lanes)
+                sum += __uint_as_float(ld_shared(shared + result_offset(i, piece_of_row)));
+            sums[i] = sum;
+        }
+    }
+};
+
+template <> class TileStatistic<Statistic::column> {
+    float sums[4] = {};
+
+  public:
+    __device__ void add(const Output& to, unsigned, const float (&values)[4], unsigned row, unsigned col) {
+#pragma unroll
+        for (unsigned e = 0; e < 4; ++e) sums[e] += contribution(to, values[e], row, col + e);
+    }
+    __device__ void leave(const Output& to, TilePlace place, unsigned shared) const {
+        if (!to.statistics) return;
+        __syncthreads();  // the tile has been read
+        const unsigned words[4] = {bits(sums[0]), bits(sums[1]), bits(sums[2]), bits(sums[3])};
+        st_shared(shared + threadIdx.x * 16, words);
+        __syncthreads();
+        const unsigned tiles = (to.m + tile_m - 1) / tile_m;
+        float* const of_tile = to.statistics + (1ull * to.batch * tiles + place.row / tile_m) * to.n;
+        for (unsigned i = threadIdx.x; i < tile_n; i += threads) {
+            float sum = 0;
+#pragma unroll
+            for (unsigned group = 0; group < threads / tile_pieces; ++group)
+                sum += __uint_as_float(ld_shared(shared + group * tile_n * 4 + i * 4));
+            if (place.column + i < to.n) of_tile[place.column + i] = sum;
+        }
+    }
+};
+
 // A tile's sums in shared memory to c; a thread has four columns of every so many rows.
 __device__ inline void store_shared(const Output& to, TilePlace place, unsigned shared) {
     const unsigned column = threadIdx.x % tile_pieces, col = place.column + column * 4;
     const unsigned rows = min(tile_m, to.m - place.row);
+    TileStatistic<statistic> of_tile;
 #pragma unroll 1
     for (unsigned i = threadIdx.x / tile_pieces; i < rows; i += threads / tile_pieces) {
         const unsigned row = place.row + i;
@@ -436,6 +518,7 @@ __device__ inline void store_shared(const Output& to, TilePlace place, unsigned 
 #pragma unroll
         for (unsigned e = 0; e < 4; ++e)
             values[e] = finished(to, to_f32(__builtin_bit_cast(Accumulator, sums[e])), row, col + e);
+        of_tile.add(to, shared + result_offset(i, column), values, row, col);
         Result* const here = to.c + 1ull * row * to.n + col;
         if (to.n % 4 == 0) {
             store_four(here, col < to.n, values);
@@ -445,6 +528,7 @@ __device__ inline void store_shared(const Output& to, TilePlace place, unsigned 
                 st_global_if(here + e, col + e < to.n, bits(from_f32<Result>(values[e])));
         }
     }
+    of_tile.leave(to, place, shared);
 }
 
 __device__ inline void store(const Output& to, const Accumulators& acc, TilePlace place, unsigned shared) {

@@ -66,7 +66,8 @@ __device__ void add_partials(const Accumulator* partials, unsigned splits, unsig
 extern "C" __global__ void __launch_bounds__(threads)
     gemm_splitk(const Element* a, const Element* b, const float* bias, const float* row_scale,
                 const float* column_scale, const Result* residual, Accumulator* partials, unsigned* arrived,
-                Result* c, unsigned m, unsigned n, unsigned k, unsigned pitch_a, unsigned pitch_b) {
+                Result* c, unsigned m, unsigned n, unsigned k, unsigned pitch_a, unsigned pitch_b,
+                float* statistics) {
     extern __shared__ __align__(1024) char memory[];
     const unsigned shared = shared_address(memory), batch = blockIdx.z;
     a += 1ull * batch * (a_is_along_k ? m : k) * pitch_a;
@@ -92,5 +93,5 @@ extern "C" __global__ void __launch_bounds__(threads)
     if (!is_last_to_arrive(&arrived[tile], splits)) return;
     add_partials(of_tile, splits, shared);
     if (threadIdx.x == 0) arrived[tile] = 0;
-    store_shared({c, residual, bias, row_scale, column_scale, m, n, batch}, place, shared);
+    store_shared({c, residual, bias, row_scale, column_scale, m, n, batch, statistics}, place, shared);
 }

@@ -11,72 +11,11 @@
 
 #include <ptxgraft/site.cuh>
 
-#include "../hardware/tma.cuh"
-#include "../hardware/wgmma.cuh"
+#include "wgmma_prologue.cuh"
+#include "wgmma_statistic.cuh"
+#include "wgmma_tile.cuh"
 
 namespace gemm {
-using namespace hardware;
-
-enum class Output { f32, bf16, f16 };
-enum class Order { row, column };
-enum class Schedule { cooperative, pingpong };
-enum class Epilogue { unrolled, compact };
-
-constexpr Element type = Element::TYPE;
-constexpr Output output = Output::OUTPUT;
-constexpr Major major_a = Order::LAYOUT_A == Order::row ? Major::k : Major::mn;
-constexpr Major major_b = Order::LAYOUT_B == Order::column ? Major::k : Major::mn;
-constexpr Schedule schedule = Schedule::SCHEDULE;
-constexpr Epilogue epilogue = Epilogue::EPILOGUE;
-
-constexpr u32 tile_m = TILE_M, tile_n = TILE_N, stages = STAGES;
-constexpr u32 row_bytes = 128;  // of a tile: as much as the swizzle has
-constexpr u32 tile_k = row_bytes / bytes_of(type);
-constexpr u32 a_bytes = tile_m * row_bytes, b_bytes = tile_n * row_bytes, stage_bytes = a_bytes + b_bytes;
-
-// The blocks of a cluster take tiles of c that lie one below the other (cluster_m) or side by side
-// (cluster_n), which have a tile of b, or of a, in common: each copies a half of it, for both.
-constexpr u32 cluster_m = CLUSTER_M, cluster_n = CLUSTER_N, cluster = cluster_m * cluster_n;
-
-constexpr u32 consumers = 2;  // warpgroups
-constexpr u32 threads = 128 * (1 + consumers);
-// Of the 64 K registers of a multiprocessor each thread begins with 168.
-constexpr u32 producer_registers = 24, consumer_registers = 240;
-// Of a tile, a consumer has a half, or takes the whole of every second one.
-constexpr u32 group_m = schedule == Schedule::cooperative ? tile_m / consumers : tile_m;
-constexpr u32 group_blocks = group_m / 64;                                  // of wgmma's 64 rows
-constexpr u32 readers = schedule == Schedule::cooperative ? consumers : 1;  // of a stage
-static_assert(group_m % 64 == 0 && group_m * tile_n <= 64 * 256, "128 accumulators a thread");
-
-// The way out: each warp takes 16 rows of its tile through a place in shared memory of its own, a chunk of so
-// many columns, 128 bytes of c's rows, at a time, from where they go to global memory whole rows at a time.
-template <Output> struct OutOf { using Bits = unsigned short; };
-template <> struct OutOf<Output::f32> { using Bits = float; };
-using Out = OutOf<output>::Bits;
-constexpr u32 chunk = 128 / sizeof(Out), chunks = tile_n / chunk;
-constexpr u32 vector = 16 / sizeof(Out);  // elements of c that a lane writes at once
-// Unrolled: two chunks, of which one is written while a tensor copy reads the other one. Compact: one as f32.
-constexpr u32 chunk_bytes = 16 * (epilogue == Epilogue::unrolled ? 128 : chunk * 4);
-constexpr u32 staging_bytes = (epilogue == Epilogue::unrolled ? 2 : 1) * chunk_bytes;
-
-constexpr u32 staging_begin = stages * stage_bytes;
-constexpr u32 barriers_begin = staging_begin + consumers * 4 * staging_bytes;
-constexpr u32 shared_bytes = barriers_begin + 8 * (2 * stages + consumers);
-
-extern __shared__ __align__(1024) unsigned char shared[];
-
-/// The mbarriers of a stage.
-__device__ inline u32 full_of(u32 stage) { return shared_address(shared + barriers_begin) + 8 * stage; }
-__device__ inline u32 empty_of(u32 stage) { return full_of(stage) + 8 * stages; }
-/// The mbarrier by which a consumer is told, by the other one, that its turn to multiply has come.
-__device__ inline u32 turn_of(u32 consumer) { return full_of(2 * stages + consumer); }
-
-/// A tile of c: its first row and column, the row where its rows end, and which matrices of the batches of a
-/// and of b it is of. `c_row` is what c's row 0 of it has in all rows of c.
-struct Tile {
-    u32 row, col, row_end, batch_a, batch_b;
-    u64 c_row;
-};
 
 /// The unit of a raster of tiles: bands of RASTER rows of tiles, column by column within a band, so that the
 /// clusters that are at work share few rows of a and few columns of b, which then come from the L2 cache.
@@ -112,6 +51,7 @@ struct Result {
     bool is_aligned;
     u32 n;
     Extras extras;
+    Statistics statistics;
 };
 
 // ---- the producer, one thread
@@ -184,6 +124,63 @@ __device__ __forceinline__ void release(u32 empty_in_cluster, u32 stage) {
         mbarrier_arrive_in_cluster(empty_in_cluster + 8 * stage);
     else
         mbarrier_arrive(empty_in_cluster + 8 * stage);
+}
+
+/// The products of a stage with a in registers, two sets of them: while one is multiplied the other is loaded
+/// and passes through the site. A group is a step's products. The stage before, `last`, is released when its
+/// last products have been made, if there is one.
+__device__ __forceinline__ void multiply_stage_from_registers(Accumulators& d, const ReaderOfA& a, u64 b,
+                                                              u32 stage, u32 k0, u32 empty_in_cluster,
+                                                              u32 last) {
+    u32 fragments[2][group_blocks][4];
+#pragma unroll
+    for (u32 step = 0; step < row_bytes / 32; ++step) {
+        wgmma_wait_group<1>();
+        if (step == 1 && k0 != 0) release(empty_in_cluster, last);
+#pragma unroll
+        for (u32 i = 0; i < group_blocks; ++i) a.load(fragments[step % 2][i], stage, i, step, k0);
+        wgmma_fence();
+#pragma unroll
+        for (u32 i = 0; i < group_blocks; ++i)
+            Wgmma<type, tile_n>::template multiply<major_b>(
+                d[i], fragments[step % 2][i], wgmma_advance(b, step * wgmma_step_bytes(major_b)),
+                step > 0 || k0 != 0);
+        wgmma_commit_group();
+    }
+}
+
+/// multiply_tile() with prologues. A stage is released when the products of the next one are under way: while
+/// the tensor cores have those of one stage, the sites have the elements of the next.
+__device__ __forceinline__ void multiply_tile_with_sites(Accumulators& d, RingPlace<stages>& place,
+                                                         const Tile& tile, u32 own_rows, u32 steps,
+                                                         u64 a_first, u64 b_first, u32 empty_in_cluster,
+                                                         u32 consumer) {
+    const ReaderOfA reader(tile.row, own_rows);
+    const WriterOfB writer(tile.col);
+    u32 last = 0;
+#pragma unroll 1
+    for (u32 k0 = 0; k0 < steps * tile_k; k0 += tile_k) {
+        const u32 stage = place.stage * stage_bytes;
+        mbarrier_wait(full_of(place.stage), place.parity);
+        if constexpr (has_prologue_b)
+            writer.rewrite(stage, k0, 1 + (schedule == Schedule::pingpong ? consumer : 0));
+        if constexpr (has_prologue_a) {
+            multiply_stage_from_registers(d, reader, wgmma_advance(b_first, stage), stage, k0,
+                                          empty_in_cluster, last);
+        } else {
+            multiply_stage(d, wgmma_advance(a_first, stage), wgmma_advance(b_first, stage), k0 != 0);
+            wgmma_wait_group<1>();
+            if (k0 != 0) release(empty_in_cluster, last);
+        }
+        last = place.stage;
+        place.advance();
+    }
+    if constexpr (schedule == Schedule::pingpong)
+        if (threadIdx.x % 32 == 0) mbarrier_arrive(turn_of(1 - consumer));
+    wgmma_wait_group<0>();
+    release(empty_in_cluster, last);
+#pragma unroll
+    for (u32 block = 0; block < group_blocks; ++block) wgmma_keep(d[block]);
 }
 
 /// Adds up the tile in d, step by step along k, through the ring.
@@ -446,6 +443,7 @@ __device__ __forceinline__ void write_unrolled(Accumulators& d, const Tile& tile
 __device__ __forceinline__ void write_compact(Accumulators& d, const Tile& tile, const Result& to, u32 row,
                                               u32 staging) {
     const u32 lane = threadIdx.x % 32, unit = lane % 8;
+    PartSums<statistic> sums(staging);
 #pragma unroll 1
     for (u32 part = 0; part < group_blocks * chunks; ++part) {
         __syncwarp();  // the part before has been read
@@ -467,6 +465,7 @@ __device__ __forceinline__ void write_compact(Accumulators& d, const Tile& tile,
 #pragma unroll
             for (u32 i = 0; i < vector; ++i)
                 apply_epilogue(values[i], tile, to, my_row, of_col(tile, to, col + i));
+            sums.add(tile, to.statistics, values, r, first + r, col);
             if (!my_row.inside) continue;
             Out* const at = to.c + (tile.c_row + my_row.row) * to.n + col;
             u32 words[4];
@@ -489,6 +488,7 @@ __device__ __forceinline__ void write_compact(Accumulators& d, const Tile& tile,
                         at[i] = static_cast<unsigned short>(words[i / 2] >> i % 2 * 16);
                 }
         }
+        sums.finish(tile, to.statistics, part, first, tile.col + part % chunks * chunk);
     }
 }
 
@@ -515,7 +515,10 @@ template <class Walk> __device__ inline void consume(Walk walk, u32 consumer, u3
             mbarrier_wait(turn_of(consumer), number / consumers % 2 ^ (consumer == 0 ? 1 : 0));
         }
         Accumulators d;
-        multiply_tile(d, place, steps, a_first, b_first, empty, consumer);
+        if constexpr (prologue == Prologue::none)
+            multiply_tile(d, place, steps, a_first, b_first, empty, consumer);
+        else
+            multiply_tile_with_sites(d, place, tile, own_rows, steps, a_first, b_first, empty, consumer);
         const u32 row = tile.row + own_rows + warp % 4 * 16;
         if constexpr (epilogue == Epilogue::unrolled)
             write_unrolled<Walk::by_map>(d, tile, to, row, staging);
