@@ -1,9 +1,9 @@
 #pragma once
 /// @file ptxgraft.hpp
 /// Everything of the C++ API. One header per stage: error, target, syntax, isa, site, stub, stack, set,
-/// program, expression, evaluate, accuracy, link, worker, cache, launch, emulator (its observer, its coverage,
-/// tolerances of sums), coverage, device, graph, tensor_map, route, kernel, template. The emitter, dsl.hpp,
-/// is included by itself: its table costs a compiler 0.4 s.
+/// program, expression, evaluate, accuracy, link, worker, cache, launch, emulator (its observer, its
+/// coverage, tolerances of sums), coverage, device, graph, tensor_map, route, kernel, template, search (its
+/// tasks). The emitter, dsl.hpp, is included by itself: its table costs a compiler 0.3 s.
 
 #include "ptxgraft/accuracy.hpp"
 #include "ptxgraft/cache.hpp"
@@ -25,6 +25,8 @@
 #include "ptxgraft/link.hpp"
 #include "ptxgraft/program.hpp"
 #include "ptxgraft/route.hpp"
+#include "ptxgraft/search.hpp"
+#include "ptxgraft/search_task.hpp"
 #include "ptxgraft/set.hpp"
 #include "ptxgraft/site.hpp"
 #include "ptxgraft/stack.hpp"

@@ -177,9 +177,8 @@ class Rebuilder {
 }  // namespace
 
 std::optional<Program> rebuild(ProgramView program, const Machine& machine, const CompileOptions& options) {
-    const std::size_t size = arena_bound(program, machine, options);
-    const std::unique_ptr<std::byte[]> arena(new std::byte[size + 64]);  // it aligns what it deals out
-    const auto graph = make_graph(program, machine, {arena.get(), size + 64}, options);
+    GrowingMemory memory;
+    const auto graph = make_graph(program, machine, memory, options);
     if (!graph) return std::nullopt;
     return Rebuilder(*graph, MachineData::of(machine)).rebuild();
 }

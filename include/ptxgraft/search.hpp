@@ -1,0 +1,390 @@
+#pragma once
+/// @file search.hpp
+/// Varies the programs of a skeleton's sites, and its tunables, and keeps the best of each kind.
+///
+/// A **space** says what may vary, **gates** judge candidates, cheapest first, and a **search** draws
+/// candidates, passes them through the gates, and keeps what they found in an **archive**:
+///
+/// @code
+/// Space space{.sites = {{"f", machine}}};
+/// const auto screen = columns(space, cases).value();        // errors on points, see Cases
+/// auto search = Search::open("run.sqlite", space, {.seed = 1, .axes = {{"instructions", {…}}}}).value();
+/// Gate* gates[] = {screen.get()};
+/// search.run(gates, {.budget = {.candidates = 1'000'000}});
+/// for (const Elite& elite : search.elites()) std::cout << print(elite.genome.programs[0], machine);
+/// @endcode
+///
+/// **How it searches.** The genome is a stack program for each site, of which any bytes are valid (stack.hpp),
+/// and a value for each tunable. Candidates are drawn in blocks. A parent is an elite of the archive
+/// (MAP-Elites: Mouret and Clune, "Illuminating search spaces by mapping elites", 2015), or one of the
+/// population, drawn by epsilon-lexicase selection over the errors of its cases (La Cava, Spector, Danai,
+/// "Epsilon-lexicase selection for regression", GECCO 2016); a child is made by an operator (see Operator),
+/// most often by UMAD (Helmuth, McPhee, Spector, "Program synthesis using uniform mutation by addition and
+/// deletion", GECCO 2018). Children whose dataflow was seen before are drawn anew, at no cost of a gate. What
+/// becomes an elite is refined: its constants are tuned and what it does not need is deleted.
+///
+/// **Determinism.** Random numbers are a function of (seed, index, attempt, draw); a block is drawn from the
+/// state after the block before the last one, and results are committed in the order of indices. So one
+/// thread and sixteen, and a run that was killed and resumed, give the same archive, as long as the gates
+/// give the same results for the same candidate, and as no limit of time ends them.
+///
+/// Threads: a Search is used by one thread at a time; `run` has threads of its own.
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ptxgraft/error.hpp"
+#include "ptxgraft/stack.hpp"
+
+namespace ptxgraft::search {
+
+// ---- what may vary ----------------------------------------------------------------------------------------
+
+/// A site whose stub is searched.
+struct SiteSpace {
+    std::string name;
+    stack::Machine machine;
+    std::vector<stack::Program> seeds = {};  ///< where the search begins, beside random programs
+    std::uint32_t max_genes = 64;            ///< instructions of a program, dead ones included
+};
+
+/// A choice that is compiled into the skeleton, or that the launch takes.
+struct Tunable {
+    std::string name;
+    std::vector<std::int64_t> values;
+};
+
+/// How the programs of a space are compiled: nothing in them is an error, equal computations are one, and
+/// what was computed of constants is a constant.
+inline constexpr stack::CompileOptions program_options = {.missing = stack::Missing::skip,
+                                                          .requests = stack::Requests::top,
+                                                          .empty = stack::Empty::zero,
+                                                          .reuse = true,
+                                                          .fold = true,
+                                                          .limits = {}};
+
+struct Space {
+    std::vector<SiteSpace> sites;
+    std::vector<Tunable> tunables = {};
+    /// Numbers that constants often are, beside small ones; converted to the type of the constant.
+    std::vector<double> constants = {};
+
+    /// The same for equal spaces, between processes and machines: kept in the archive.
+    [[nodiscard]] PTXGRAFT_API std::uint64_t hash() const;
+};
+
+struct Genome {
+    std::vector<stack::Program> programs;  ///< for each site
+    std::vector<std::uint32_t> tunables;   ///< for each tunable the place of its value
+    friend bool operator==(const Genome&, const Genome&) = default;
+};
+
+/// What is to be done with a candidate beside judging it.
+enum class Refine : std::uint8_t {
+    none,
+    constants,  ///< vary its constants and report the best found (Result::genome)
+    shorten,    ///< delete what can go without loss, and report the shortest (Result::genome)
+};
+
+struct Candidate {
+    std::uint64_t index = 0;  ///< in the order of the search
+    Genome genome;
+    /// of the dataflow of all sites (stack::dataflow_parts), with the tunables in the structure
+    DataflowParts key;
+    Refine refine = Refine::none;
+    std::uint16_t island = 0;
+    std::uint16_t operation = 0;  ///< what made it: a place in Options::operators
+    static constexpr std::uint64_t no_parent = ~std::uint64_t{0};
+    std::array<std::uint64_t, 2> parents = {no_parent, no_parent};
+};
+
+// ---- judging ----------------------------------------------------------------------------------------------
+
+/// How a candidate ended. Only `ok` can become an elite; `infeasible` with errors takes part in selection.
+enum class Status : std::uint8_t {
+    ok,
+    infeasible,  ///< judged, and too wrong
+    wrong,       ///< right where it was screened, wrong elsewhere
+    rejected,    ///< a policy or a limit forbids it
+    failed,      ///< it does not compile, assemble, load or launch
+    timed_out,
+    crashed,     ///< what judged it died, twice
+    impossible,  ///< better than can be: faster than the roofline, or than nothing at all
+    noisy,       ///< measured, and nothing can be said
+};
+[[nodiscard]] PTXGRAFT_API std::string_view name(Status status);
+
+/// What the gates found. All numbers are finite or plus infinity.
+struct Result {
+    std::uint64_t index = 0;
+    Status status = Status::ok;
+    double cost = 0;                      ///< what is minimised within a cell
+    double low = 0, high = 0;             ///< its interval; equal to cost where it is exact
+    std::vector<float> errors = {};       ///< one for each case, 0 is right; empty: cost alone selects
+    std::vector<double> descriptor = {};  ///< raw values, one for each axis: the archive makes cells of them
+    std::optional<Genome> genome = {};    ///< what Refine made of the candidate, where that is better
+    std::uint16_t gate = 0;               ///< the last one that it came to
+    std::string detail = {};              ///< why it failed, for people
+};
+
+/// One step of the cascade. `evaluate` gets candidates whose result is ok so far and completes their
+/// results; what it leaves ok goes on to the next gate. Called by several threads at once with different
+/// candidates. Equal candidates must get equal results, or the search is not deterministic.
+class PTXGRAFT_API Gate {
+  public:
+    virtual ~Gate() = default;
+    [[nodiscard]] virtual std::string_view name() const = 0;
+    virtual void evaluate(std::span<const Candidate* const> candidates, std::span<Result* const> results) = 0;
+};
+
+/// How far a value is from the right one.
+enum class Measure : std::uint8_t {
+    absolute,  ///< |value - right|
+    relative,  ///< |value - right| / |right|; where right is 0: |value|
+    ulp,       ///< |value - right| in units of the last place of the output's type at `right`
+    bits,      ///< bits that differ from those of `right`, which is an integer
+};
+
+/// Points for which the outputs of a program are known. A wrong infinity or NaN is infinitely far.
+struct Cases {
+    /// For each register of the signature that is `in` or `mod` its values in the register's width, as
+    /// stack::Columns has them; for `out` registers empty.
+    std::vector<std::vector<std::byte>> inputs = {};
+    /// For each register that is `mod` or `out` the right values; empty: it does not matter.
+    std::vector<std::vector<double>> right = {};
+    std::size_t count = 0;
+    Measure measure = Measure::absolute;
+    double bound = 0;  ///< the largest error of a right program
+    /// Points that are tried first, spread over all: whose errors are Result::errors, and what is too wrong
+    /// there is not tried elsewhere.
+    std::uint32_t screen = 64;
+};
+
+/// What is minimised. The other one makes a good axis.
+enum class Objective : std::uint8_t { instructions, error };
+
+struct ColumnsOptions {
+    Objective objective = Objective::instructions;
+    std::uint32_t refinements = 200;  ///< evaluations for each Refine
+    /// Approximate instructions count by the worst that the manual allows them: each program that has some is
+    /// evaluated with exact results, and with results at the edges of their bounds (stack::Approximation).
+    bool perturb = true;
+};
+
+/// The gate that evaluates programs over cases on the CPU. The space has one site, without effects. Its
+/// descriptor is {instructions, largest error}; what passes `bound` on any point is infeasible. Errors:
+/// Errc::space_invalid, Errc::cases_invalid.
+[[nodiscard]] PTXGRAFT_API Expected<std::unique_ptr<Gate>> columns(const Space& space, Cases cases,
+                                                                   const ColumnsOptions& options = {});
+
+// ---- small spaces -----------------------------------------------------------------------------------------
+
+struct EnumerateOptions {
+    std::uint32_t instructions = 3;           ///< programs of at most so many are tried
+    std::uint64_t trials = 0;                 ///< it gives up behind so many; 0: never
+    std::uint32_t threads = 0;                ///< 0: one per processor
+    const std::atomic<bool>* stop = nullptr;  ///< set by whoever wants it to end
+};
+
+struct Enumeration {
+    /// One that is right on all points and has as few instructions as any; none: there is none so short.
+    std::optional<stack::Program> program;
+    std::uint32_t instructions = 0;  ///< of the program
+    std::uint64_t trials = 0;        ///< instructions that were evaluated
+    /// All shorter programs, and without a program all of `instructions`, were tried. What differs from one
+    /// that was tried only in the order of its instructions, or in values that agree on the screen's points,
+    /// is not tried again: such a program computes the same on them.
+    bool is_complete = true;
+};
+
+/// Tries all straight-line programs of the site's forms, from short ones on, over the operands and the
+/// space's constants: that nothing shorter is right is then proved, for these points, forms and constants.
+/// Moves of bits between types (`as.f32.u32`) count as nothing. Forms with several results, with effects, or
+/// with an immediate of more than 256 values do not take part. The space has one site with one register that
+/// the cases know. Errors: Errc::space_invalid, Errc::cases_invalid.
+[[nodiscard]] PTXGRAFT_API Expected<Enumeration> enumerate(const Space& space, const Cases& cases,
+                                                           const EnumerateOptions& options = {});
+
+// ---- searching --------------------------------------------------------------------------------------------
+
+/// An axis of the archive: value v belongs to bin k where k edges are at most v.
+struct Axis {
+    std::string name;
+    std::vector<double> edges;  ///< ascending
+};
+
+/// A way to make children, by the names that `operators()` lists.
+struct Operator {
+    std::string name;
+    double weight = 1;  ///< of those that are left at 0 none is drawn
+};
+
+/// | operator | what it does |
+/// |---|---|
+/// | umad | new genes before or behind each with rate r, then each deleted with r / (1 + r); r log-uniform |
+/// | replace | a gene by one that pops and pushes the same, or another of its kind |
+/// | swap | two genes |
+/// | delete | a gene, or a run of them |
+/// | constant | a constant by a step of some ulp, by a factor near 1, by its neighbours' value, or from a list |
+/// | crossover | genes of both parents in turns, or a segment of one in the other, or a whole site |
+/// | tunable | another value of a tunable |
+/// | fresh | a random program |
+[[nodiscard]] PTXGRAFT_API std::vector<Operator> default_operators();
+
+struct Budget {
+    std::uint64_t candidates = 0;  ///< judged; 0: no limit
+    double seconds = 0;            ///< of the clock on the wall
+    double cpu_seconds = 0;        ///< of all threads of this process
+};
+
+/// The search ends where an elite has at most this cost, and a descriptor at most this on each axis.
+struct Target {
+    double cost = 0;
+    std::vector<double> descriptor = {};
+};
+
+/// How parents are chosen. The others are there to be compared with: whoever is not better than they are has
+/// found nothing.
+enum class Strategy : std::uint8_t {
+    evolve,
+    random,  ///< no parents: every candidate is a random program
+    climb,  ///< the best so far is the parent of all: feasible ones by cost, others by the sum of their errors
+};
+[[nodiscard]] PTXGRAFT_API std::string_view name(Strategy strategy);
+
+/// What decides the course of a search; kept in the archive.
+struct Options {
+    std::uint64_t seed = 1;
+    Strategy strategy = Strategy::evolve;
+    std::vector<Axis> axes = {};
+    std::uint32_t islands = 4;          ///< populations that exchange elites now and then
+    std::uint32_t population = 512;     ///< of an island: what lexicase selection draws from
+    std::uint32_t block = 1024;         ///< candidates drawn from one state
+    std::uint32_t tournament = 32;      ///< of the population, that lexicase selection starts with
+    std::uint32_t cell_depth = 2;       ///< elites of one cell, of different structures
+    std::uint32_t migration = 10'000;   ///< candidates between exchanges
+    std::uint32_t stagnation = 50'000;  ///< candidates without a new elite after which an island starts again
+    std::uint32_t attempts = 16;        ///< draws for a candidate that was not seen before
+    bool refine = true;                 ///< elites are tuned and shortened
+    std::vector<Operator> operators = default_operators();
+    bool adapt = true;      ///< operators' weights follow what they bring
+    std::string task = {};  ///< a text that is kept with the archive
+};
+
+struct OperatorCredit {
+    std::string name;
+    double weight = 0;  ///< as it is now
+    std::uint64_t drawn = 0, elites = 0;
+};
+
+struct GateCount {
+    std::string name;
+    std::uint64_t in = 0, out = 0;
+    double seconds = 0;  ///< of processors
+};
+
+/// What the search has done, in this process and before.
+struct Ledger {
+    std::uint64_t drawn = 0;  ///< genomes, duplicates included
+    std::uint64_t duplicates = 0;
+    std::uint64_t judged = 0;  ///< candidates committed
+    std::array<std::uint64_t, 9> by_status{};
+    std::vector<GateCount> gates;  ///< of this process
+    std::vector<OperatorCredit> operators;
+    std::uint64_t cells = 0;  ///< with an elite
+};
+
+/// The best of a cell.
+struct Elite {
+    std::uint64_t index = 0;  ///< of the candidate
+    Genome genome;
+    double cost = 0;
+    std::vector<double> descriptor;
+    std::vector<std::uint32_t> cell;  ///< the bin on each axis
+};
+
+enum class Stop : std::uint8_t { budget, target, exhausted, asked };
+[[nodiscard]] PTXGRAFT_API std::string_view name(Stop stop);
+
+struct Summary {
+    Stop stop = Stop::budget;
+    std::uint64_t judged = 0;
+    std::optional<Elite> best = {};  ///< of the lowest cost; of equals the first
+};
+
+struct RunOptions {
+    Budget budget = {};
+    std::optional<Target> target = {};
+    std::uint32_t threads = 0;                         ///< 0: one per processor
+    const std::atomic<bool>* stop = nullptr;           ///< set by whoever wants it to end
+    std::function<void(const Ledger&)> progress = {};  ///< after each block
+};
+
+class PTXGRAFT_API Search {
+  public:
+    /// A new search, or the one that the archive holds, continued: then the space and the options must be
+    /// those of the archive. An empty path keeps everything in memory. Errors: Errc::space_invalid;
+    /// Errc::archive_differs, archive_in_use, archive_malformed, archive_failed.
+    [[nodiscard]] static Expected<Search> open(const std::string& archive, Space space, Options options = {});
+
+    /// At most n candidates that wait for a result: fewer where others must be told before, and none where
+    /// the space is exhausted.
+    [[nodiscard]] Expected<std::vector<Candidate>> ask(std::size_t n);
+    /// Results of candidates that were asked for, in any order. One that is told twice counts once; what is
+    /// never told is asked for again when the archive is opened again. Errors: Errc::result_unknown;
+    /// Errc::archive_failed.
+    [[nodiscard]] Expected<void> tell(std::span<const Result> results);
+    /// ask, gates, tell, until a stop.
+    [[nodiscard]] Expected<Summary> run(std::span<Gate* const> gates, const RunOptions& options = {});
+
+    /// The elites of all islands: the best of each cell, in the order of the cells.
+    [[nodiscard]] std::vector<Elite> elites() const;
+    [[nodiscard]] Ledger ledger() const;
+    [[nodiscard]] const Space& space() const;
+
+    Search(Search&&) noexcept;
+    Search& operator=(Search&&) noexcept;
+    ~Search();
+    struct Data;
+
+  private:
+    explicit Search(std::unique_ptr<Data> data);
+    std::unique_ptr<Data> data_;
+};
+
+// ---- archives ---------------------------------------------------------------------------------------------
+
+/// What an archive holds, for reports: read while a search writes it, too.
+class PTXGRAFT_API Archive {
+  public:
+    [[nodiscard]] static Expected<Archive> open(const std::string& path);
+    [[nodiscard]] const Space& space() const;
+    [[nodiscard]] const Options& options() const;
+    /// Calls for each judged candidate in the order of the indices.
+    [[nodiscard]] Expected<void> for_each(
+        const std::function<void(const Candidate&, const Result&)>& visit) const;
+    /// The elites, as Search::elites gives them.
+    [[nodiscard]] Expected<std::vector<Elite>> elites() const;
+    /// A line of JSON for each judged candidate, in the order of the indices, without times or paths: equal
+    /// searches export equal bytes.
+    [[nodiscard]] Expected<void> export_json(const std::function<void(std::string_view)>& line) const;
+
+    Archive(Archive&&) noexcept;
+    Archive& operator=(Archive&&) noexcept;
+    ~Archive();
+    struct Data;
+
+  private:
+    explicit Archive(std::unique_ptr<Data> data);
+    std::unique_ptr<Data> data_;
+};
+
+}  // namespace ptxgraft::search

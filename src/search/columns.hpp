@@ -1,0 +1,29 @@
+#pragma once
+/// @file columns.hpp
+/// Cases as columns: how far values are from the right ones.
+
+#include <cstddef>
+#include <vector>
+
+#include "ptxgraft/search.hpp"
+
+namespace ptxgraft::search {
+
+/// A register of a signature, in its order, as stack::Columns has them.
+struct CaseRegister {
+    Type type;
+    Direction direction;
+    [[nodiscard]] std::size_t bytes() const { return type == Type::pred ? 1 : bits(type) / 8; }
+};
+[[nodiscard]] std::vector<CaseRegister> case_registers(const Signature& signature);
+
+/// An element of a column as a number; of pairs and bits the bits.
+[[nodiscard]] double number_at(const std::byte* column, std::size_t k, Type type);
+[[nodiscard]] double error_of(double value, double right, Measure measure, Type type);
+
+/// Errors: Errc::cases_invalid.
+[[nodiscard]] Expected<void> check_cases(const Cases& cases, const std::vector<CaseRegister>& registers);
+/// The points that are tried first: spread over all.
+[[nodiscard]] std::vector<std::size_t> screen_of(const Cases& cases);
+
+}  // namespace ptxgraft::search

@@ -1,0 +1,68 @@
+// Options as JSON.
+
+#include "search/options_text.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace ptxgraft::search {
+
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+Strategy strategy_of(const std::string& text) {
+    for (const Strategy one : {Strategy::random, Strategy::climb})
+        if (text == name(one)) return one;
+    return Strategy::evolve;
+}
+
+}  // namespace
+
+std::string text_of(const Options& options) {
+    Json axes = Json::array(), operators = Json::array();
+    for (const Axis& axis : options.axes) axes.push_back({{"name", axis.name}, {"edges", axis.edges}});
+    for (const Operator& op : options.operators)
+        operators.push_back({{"name", op.name}, {"weight", op.weight}});
+    return Json{{"seed", options.seed},
+                {"strategy", name(options.strategy)},
+                {"axes", axes},
+                {"islands", options.islands},
+                {"population", options.population},
+                {"block", options.block},
+                {"tournament", options.tournament},
+                {"cell_depth", options.cell_depth},
+                {"migration", options.migration},
+                {"stagnation", options.stagnation},
+                {"attempts", options.attempts},
+                {"refine", options.refine},
+                {"operators", operators},
+                {"adapt", options.adapt}}
+        .dump();
+}
+
+Expected<Options> options_of(const std::string& text) {
+    try {
+        const Json json = Json::parse(text);
+        Options made{.seed = json.at("seed"),
+                     .strategy = strategy_of(json.at("strategy")),
+                     .islands = json.at("islands"),
+                     .population = json.at("population"),
+                     .block = json.at("block"),
+                     .tournament = json.at("tournament"),
+                     .cell_depth = json.at("cell_depth"),
+                     .migration = json.at("migration"),
+                     .stagnation = json.at("stagnation"),
+                     .attempts = json.at("attempts"),
+                     .refine = json.at("refine"),
+                     .operators = {},
+                     .adapt = json.at("adapt")};
+        for (const Json& axis : json.at("axes")) made.axes.push_back({axis.at("name"), axis.at("edges")});
+        for (const Json& op : json.at("operators"))
+            made.operators.push_back({op.at("name"), op.at("weight")});
+        return made;
+    } catch (const Json::exception& wrong) {
+        return fail(Errc::archive_malformed, std::string("its options cannot be read: ") + wrong.what());
+    }
+}
+
+}  // namespace ptxgraft::search

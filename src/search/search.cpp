@@ -1,0 +1,394 @@
+// The loop: blocks are drawn, asked for, judged, and committed in the order of their indices.
+
+#include "ptxgraft/search.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <ctime>
+#include <deque>
+
+#include "base/threads.hpp"
+#include "base/try.hpp"
+#include "search/state.hpp"
+
+namespace ptxgraft::search {
+namespace {
+
+constexpr std::uint64_t blocks_ahead = 2;  // that are drawn before the first of them is committed
+constexpr std::size_t judged_at_once = 16;
+
+constexpr std::array<std::string_view, 9> status_names = {
+    "ok", "infeasible", "wrong", "rejected", "failed", "timed out", "crashed", "impossible", "noisy"};
+constexpr std::array<std::string_view, 3> strategy_names = {"evolve", "random", "climb"};
+constexpr std::array<std::string_view, 4> stop_names = {"budget", "target", "exhausted", "asked"};
+
+Expected<void> check_space(const Space& space) {
+    if (space.sites.empty()) return fail(Errc::space_invalid, "it has no site");
+    for (const SiteSpace& site : space.sites) {
+        if (site.max_genes == 0) return fail(Errc::space_invalid, "max_genes of " + site.name + " is 0");
+        for (const stack::Program& seed : site.seeds)
+            if (seed.code.size() > site.max_genes)
+                return fail(Errc::space_invalid, "a seed of " + site.name + " has " +
+                                                     std::to_string(seed.code.size()) +
+                                                     " instructions, more than max_genes");
+        const auto has_output = [](const SiteOperand& o) { return o.direction != Direction::in; };
+        if (std::ranges::none_of(site.machine.signature().operands, has_output))
+            return fail(Errc::space_invalid, "the site " + site.name + " has no output");
+    }
+    for (const Tunable& tunable : space.tunables)
+        if (tunable.values.empty())
+            return fail(Errc::space_invalid, "the tunable " + tunable.name + " has no value");
+    return {};
+}
+
+Expected<void> check_options(const Options& options) {
+    const auto positive = [](std::uint32_t value, std::string_view name) -> Expected<void> {
+        if (value != 0) return {};
+        return fail(Errc::space_invalid, std::string(name) + " is 0");
+    };
+    TRY(positive(options.islands, "the number of islands"));
+    TRY(positive(options.population, "the population"));
+    TRY(positive(options.block, "the block"));
+    TRY(positive(options.tournament, "the tournament"));
+    TRY(positive(options.cell_depth, "cell_depth"));
+    TRY(positive(options.attempts, "the number of attempts"));
+    if (options.islands > 0xFFFF) return fail(Errc::space_invalid, "more than 65,535 islands");
+    double weights = 0;
+    for (const Operator& op : options.operators) {
+        if (find_operator(op.name) == nullptr)
+            return fail(Errc::space_invalid, "no operator is named " + op.name);
+        if (!(op.weight >= 0) || std::isinf(op.weight))
+            return fail(Errc::space_invalid, "the weight of " + op.name + " is not a number from 0 on");
+        weights += op.weight;
+    }
+    if (!(weights > 0)) return fail(Errc::space_invalid, "no operator has a weight above 0");
+    for (const Axis& axis : options.axes)
+        if (!std::ranges::is_sorted(axis.edges))
+            return fail(Errc::space_invalid, "the edges of " + axis.name + " do not ascend");
+    return {};
+}
+
+double cpu_seconds() {
+    timespec now{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+double thread_seconds() {
+    timespec now{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+double wall_seconds() {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+bool is_finite(const Result& result) {
+    const auto is_right = [](double value) { return !std::isnan(value) && value != -INFINITY; };
+    return is_right(result.cost) && std::ranges::all_of(result.descriptor, is_right) &&
+           std::ranges::none_of(result.errors, [](float e) { return std::isnan(e) || e < 0; });
+}
+
+// What each gate has cost, added up by all threads.
+struct Counts {
+    std::atomic<std::uint64_t> in = 0, out = 0, nanoseconds = 0;
+};
+
+}  // namespace
+
+std::string_view name(Status status) { return status_names.at(static_cast<std::size_t>(status)); }
+std::string_view name(Strategy strategy) { return strategy_names.at(static_cast<std::size_t>(strategy)); }
+std::string_view name(Stop stop) { return stop_names.at(static_cast<std::size_t>(stop)); }
+
+struct Search::Data {
+    Data(Space of, Options with) : space(std::move(of)), options(std::move(with)) {}
+
+    Space space;
+    Options options;
+    std::optional<State> state;
+    std::optional<Store> store;
+    std::deque<Block> blocks;  // drawn and not wholly committed
+    std::uint64_t next_block = 0;
+    std::uint32_t threads = 1;
+    std::vector<GateCount> gates;
+    std::uint64_t empty_blocks = 0;  // the last ones that were drawn
+    bool is_exhausted = false;
+
+    // ---- the log
+    void draw_next() {
+        blocks.push_back(state->draw(next_block++, threads));
+        note_size();
+    }
+    // A block without candidates may be drawn from a state that has not yet seen the ones before; where as
+    // many as are drawn ahead, and one more, have none, there are none.
+    void note_size() {
+        empty_blocks = blocks.back().candidates.empty() ? empty_blocks + 1 : 0;
+        is_exhausted = empty_blocks > blocks_ahead;
+    }
+    Expected<void> begin() {
+        for (std::uint64_t k = 0; k < blocks_ahead; ++k) draw_next();
+        return commit();
+    }
+    // Commits what has its result, from the front on.
+    Expected<void> commit() {
+        while (!blocks.empty()) {
+            Block& block = blocks.front();
+            const bool begins = block.committed == 0 && (block.is_done() || block.results[0]);
+            if (begins && store) TRY(store->add(block.counts));
+            for (; !block.is_done() && block.results[block.committed]; ++block.committed) {
+                Candidate& candidate = block.candidates[block.committed];
+                Result& result = *block.results[block.committed];
+                if (store) TRY(store->add(candidate, result));
+                state->commit(candidate, result);
+            }
+            if (!block.is_done()) break;
+            finish_front();
+        }
+        if (store) TRY(store->flush());
+        return {};
+    }
+    void finish_front() {
+        state->end_block(blocks.front().counts.block);
+        blocks.pop_front();
+        if (!is_exhausted) draw_next();
+    }
+    Expected<void> resume();
+    Expected<void> replay(const std::vector<BlockCounts>& counts,
+                          std::vector<std::pair<Candidate, Result>>& log);
+
+    // ---- ask and tell
+    struct Waiting {
+        const Candidate* candidate;
+        std::optional<Result>* result;
+    };
+    // At most n that nobody has asked for.
+    std::vector<Waiting> take(std::size_t n) {
+        std::vector<Waiting> taken;
+        for (Block& block : blocks)
+            for (; block.asked < block.candidates.size() && taken.size() < n; ++block.asked)
+                if (!block.results[block.asked])
+                    taken.push_back({&block.candidates[block.asked], &block.results[block.asked]});
+        return taken;
+    }
+    // Where the result of a candidate belongs; null where it is not known.
+    std::optional<Result>* place_of(std::uint64_t index) {
+        for (Block& block : blocks) {
+            const auto at = std::ranges::lower_bound(block.candidates, index, {}, &Candidate::index);
+            if (at != block.candidates.end() && at->index == index)
+                return &block.results[static_cast<std::size_t>(at - block.candidates.begin())];
+        }
+        return nullptr;
+    }
+
+    // ---- gates
+    void judge(std::span<Gate* const> with, std::span<const Waiting> waiting,
+               std::vector<Counts>& counts) const;
+    Expected<void> judge_all(std::span<Gate* const> with, std::span<const Waiting> waiting,
+                             std::vector<Counts>& counts) const;
+};
+
+// A search whose log is in the archive: blocks that are whole are taken from there, the others are drawn
+// again, and what is known of them is told.
+Expected<void> Search::Data::resume() {
+    const auto counts = TRY(store->blocks());
+    std::vector<std::pair<Candidate, Result>> log;
+    TRY(store->for_each([&](Candidate&& candidate, Result&& result) -> Expected<void> {
+        log.emplace_back(std::move(candidate), std::move(result));
+        return {};
+    }));
+    return replay(counts, log);
+}
+
+Expected<void> Search::Data::replay(const std::vector<BlockCounts>& counts,
+                                    std::vector<std::pair<Candidate, Result>>& log) {
+    std::size_t at = 0;  // in the log, of the next block to be drawn
+    const auto draw = [&]() -> Expected<void> {
+        const std::uint64_t number = next_block;
+        const auto end =
+            std::find_if(log.begin() + static_cast<std::ptrdiff_t>(at), log.end(),
+                         [&](const auto& row) { return row.first.index >= (number + 1) * options.block; });
+        const auto stored = static_cast<std::size_t>(end - log.begin()) - at;
+        if (number < counts.size() && counts[number].candidates == stored) {
+            ++next_block;
+            Block block{.counts = counts[number]};
+            for (std::size_t k = 0; k < stored; ++k) block.candidates.push_back(log[at + k].first);
+            block.results.resize(stored);
+            state->note_drawn(block);
+            blocks.push_back(std::move(block));
+            note_size();
+        } else {
+            draw_next();
+        }
+        std::vector<Candidate>& candidates = blocks.back().candidates;
+        if (stored > candidates.size())
+            return fail(Errc::archive_malformed,
+                        "block " + std::to_string(number) + " has too many candidates");
+        for (std::size_t k = 0; k < stored; ++k) {
+            if (candidates[k].index != log[at + k].first.index ||
+                candidates[k].genome != log[at + k].first.genome)
+                return fail(Errc::archive_differs, "candidate " + std::to_string(log[at + k].first.index) +
+                                                       " is drawn otherwise by this version of the library");
+            blocks.back().results[k] = std::move(log[at + k].second);
+        }
+        at += stored;
+        return {};
+    };
+    for (std::uint64_t k = 0; k < blocks_ahead; ++k) TRY(draw());
+    while (!blocks.empty()) {
+        Block& block = blocks.front();
+        for (; !block.is_done() && block.results[block.committed]; ++block.committed)
+            state->commit(block.candidates[block.committed], *block.results[block.committed]);
+        if (!block.is_done() || block.counts.block >= counts.size()) break;
+        state->end_block(block.counts.block);
+        blocks.pop_front();
+        if (!is_exhausted) TRY(draw());
+    }
+    return commit();  // blocks without candidates, and a new search's first
+}
+
+Search::Search(std::unique_ptr<Data> data) : data_(std::move(data)) {}
+Search::Search(Search&&) noexcept = default;
+Search& Search::operator=(Search&&) noexcept = default;
+Search::~Search() = default;
+
+Expected<Search> Search::open(const std::string& archive, Space space, Options options) {
+    TRY(check_space(space));
+    TRY(check_options(options));
+    auto data = std::make_unique<Data>(std::move(space), std::move(options));
+    data->state.emplace(TRY(Breeder::make(data->space)), data->options);
+    if (archive.empty()) {
+        TRY(data->begin());
+    } else {
+        data->store = TRY(Store::open(archive, data->space, data->options));
+        TRY(data->resume());
+    }
+    return Search(std::move(data));
+}
+
+Expected<std::vector<Candidate>> Search::ask(std::size_t n) {
+    std::vector<Candidate> made;
+    for (const Data::Waiting& waiting : data_->take(n)) made.push_back(*waiting.candidate);
+    return made;
+}
+
+Expected<void> Search::tell(std::span<const Result> results) {
+    for (const Result& result : results) {
+        std::optional<Result>* const place = data_->place_of(result.index);
+        if (place == nullptr) {
+            if (result.index < (data_->next_block - data_->blocks.size()) * data_->options.block) continue;
+            return fail(Errc::result_unknown, std::to_string(result.index));
+        }
+        if (!is_finite(result))
+            return fail(Errc::result_unknown,
+                        std::to_string(result.index) + ", whose numbers are not numbers");
+        if (!*place) *place = result;
+    }
+    return data_->commit();
+}
+
+void Search::Data::judge(std::span<Gate* const> with, std::span<const Waiting> waiting,
+                         std::vector<Counts>& counts) const {
+    std::vector<const Candidate*> in;
+    std::vector<Result*> out;
+    for (const auto& [candidate, result] : waiting) {
+        in.push_back(candidate);
+        out.push_back(&result->emplace());
+        out.back()->index = candidate->index;
+    }
+    for (std::size_t g = 0; g < with.size() && !in.empty(); ++g) {
+        for (Result* result : out) result->gate = static_cast<std::uint16_t>(g);
+        const double begin = thread_seconds();
+        with[g]->evaluate(in, out);
+        counts[g].nanoseconds += static_cast<std::uint64_t>((thread_seconds() - begin) * 1e9);
+        counts[g].in += in.size();
+        std::size_t kept = 0;
+        for (std::size_t k = 0; k < in.size(); ++k)
+            if (out[k]->status == Status::ok) {
+                in[kept] = in[k];
+                out[kept++] = out[k];
+            }
+        in.resize(kept);
+        out.resize(kept);
+        counts[g].out += kept;
+    }
+}
+
+Expected<void> Search::Data::judge_all(std::span<Gate* const> with, std::span<const Waiting> waiting,
+                                       std::vector<Counts>& counts) const {
+    std::atomic<std::size_t> next = 0;
+    const std::size_t parts = (waiting.size() + judged_at_once - 1) / judged_at_once;
+    on_threads(std::min<std::size_t>(threads, parts), [&](std::size_t) {
+        for (std::size_t first = next.fetch_add(judged_at_once); first < waiting.size();
+             first = next.fetch_add(judged_at_once))
+            judge(with, waiting.subspan(first, std::min(judged_at_once, waiting.size() - first)), counts);
+    });
+    for (const auto& [candidate, result] : waiting)
+        if (!is_finite(**result))
+            return fail(Errc::result_unknown,
+                        std::to_string(candidate->index) + ", whose numbers are not numbers");
+    return {};
+}
+
+Expected<Summary> Search::run(std::span<Gate* const> gates, const RunOptions& options) {
+    Data& d = *data_;
+    d.threads = thread_count(options.threads);
+    const double begin_wall = wall_seconds(), begin_cpu = cpu_seconds();
+    const std::uint64_t judged_before = d.state->ledger().judged;
+    std::vector<Counts> counts(gates.size());
+    if (d.gates.size() != gates.size()) d.gates.assign(gates.size(), {});
+    const auto best = [&]() -> std::optional<Elite> {
+        std::optional<Elite> found;
+        for (Elite& elite : d.state->elites())
+            if (!found || elite.cost < found->cost ||
+                (elite.cost == found->cost && elite.index < found->index))
+                found = std::move(elite);
+        return found;
+    };
+    const auto is_reached = [&] {
+        return options.target && std::ranges::any_of(d.state->elites(), [&](const Elite& elite) {
+                   for (std::size_t k = 0; k < options.target->descriptor.size(); ++k)
+                       if (k >= elite.descriptor.size() ||
+                           elite.descriptor[k] > options.target->descriptor[k])
+                           return false;
+                   return elite.cost <= options.target->cost;
+               });
+    };
+    const auto is_spent = [&](std::uint64_t judged) {
+        const Budget& budget = options.budget;
+        return (budget.candidates != 0 && judged >= budget.candidates) ||
+               (budget.seconds != 0 && wall_seconds() - begin_wall >= budget.seconds) ||
+               (budget.cpu_seconds != 0 && cpu_seconds() - begin_cpu >= budget.cpu_seconds);
+    };
+    for (;;) {
+        const std::uint64_t judged = d.state->ledger().judged - judged_before;
+        const auto ended = [&](Stop stop) { return Summary{stop, d.state->ledger().judged, best()}; };
+        if (is_reached()) return ended(Stop::target);
+        if (options.stop != nullptr && options.stop->load()) return ended(Stop::asked);
+        if (is_spent(judged)) return ended(Stop::budget);
+        std::size_t most = d.options.block;
+        if (options.budget.candidates != 0)
+            most = std::min<std::size_t>(most, options.budget.candidates - judged);
+        const std::vector<Data::Waiting> waiting = d.take(most);
+        if (waiting.empty()) return ended(Stop::exhausted);
+        TRY(d.judge_all(gates, waiting, counts));
+        TRY(d.commit());
+        for (std::size_t g = 0; g < gates.size(); ++g) {
+            d.gates[g].name = gates[g]->name();
+            d.gates[g].in += counts[g].in.exchange(0);
+            d.gates[g].out += counts[g].out.exchange(0);
+            d.gates[g].seconds += static_cast<double>(counts[g].nanoseconds.exchange(0)) * 1e-9;
+        }
+        if (options.progress) options.progress(ledger());
+    }
+}
+
+std::vector<Elite> Search::elites() const { return data_->state->elites(); }
+const Space& Search::space() const { return data_->space; }
+Ledger Search::ledger() const {
+    Ledger made = data_->state->ledger();
+    made.gates = data_->gates;
+    return made;
+}
+
+}  // namespace ptxgraft::search

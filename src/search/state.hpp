@@ -1,0 +1,77 @@
+#pragma once
+/// @file state.hpp
+/// The state of a search as a fold over its log: what was drawn and committed, in the order of blocks and of
+/// indices. Drawing does not change what parents are chosen from, and committing draws nothing, so the order
+///
+///     draw 0, draw 1, commit 0, draw 2, commit 1, draw 3, …
+///
+/// is all that a candidate depends on beside the seed.
+
+#include <memory>
+#include <span>
+#include <unordered_set>
+#include <vector>
+
+#include "search/operators.hpp"
+#include "search/population.hpp"
+#include "search/store.hpp"
+
+namespace ptxgraft::search {
+
+struct Block {
+    BlockCounts counts;
+    std::vector<Candidate> candidates = {};           ///< in the order of their indices
+    std::vector<std::optional<Result>> results = {};  ///< for each
+    std::size_t asked = 0, committed = 0;             ///< from the front
+    [[nodiscard]] bool is_done() const { return committed == candidates.size(); }
+};
+
+class State {
+  public:
+    State(Breeder breeder, const Options& options);
+
+    /// The block's candidates, whose keys were not seen before.
+    [[nodiscard]] Block draw(std::uint64_t block, std::uint32_t threads);
+    /// A block that was drawn before: what its drawing changed.
+    void note_drawn(const Block& block);
+    /// The next candidate of the log with its result; takes their genomes.
+    void commit(Candidate& candidate, Result& result);
+    /// Behind the last candidate of a block.
+    void end_block(std::uint64_t block);
+
+    [[nodiscard]] std::vector<Elite> elites() const;
+    /// Without the gates.
+    [[nodiscard]] Ledger ledger() const;
+
+  private:
+    struct Drawn {
+        Candidate candidate;
+        bool has_failed = false;  ///< the genome does not compile: a limit was passed
+    };
+    [[nodiscard]] Drawn draw_one(std::uint64_t slot, std::uint32_t attempt) const;
+    void vary(Random& random, const Island& island, Drawn& drawn) const;
+    [[nodiscard]] std::size_t any_operator(Random& random) const;
+    [[nodiscard]] std::vector<std::pair<std::uint64_t, Island::ToRefine>> take_refinements(
+        std::uint64_t block);
+    void keep_new(std::vector<Drawn>& drawn, std::vector<std::size_t>& open, Block& made);
+    void adapt();
+    void migrate(std::uint64_t block);
+
+    const Space& space_;
+    const Options& options_;
+    Breeder breeder_;
+    std::vector<Island> islands_;
+    Grid all_;  ///< of all islands, also of those that began again
+    std::unordered_set<std::uint64_t> keys_;
+    std::vector<const OperatorRow*> rows_;  ///< for each operator
+    std::vector<Genome> seeds_;
+    Ledger ledger_;
+    std::vector<double> gains_;  ///< elites by operator, the older the less
+    std::vector<double> tries_;  ///< candidates by operator, likewise
+    std::uint64_t next_migration_ = 0;
+};
+
+/// Its key; where a program passes a limit of the compiler, has_value() is false.
+[[nodiscard]] Expected<DataflowParts> key_of(const Genome& genome, const Space& space);
+
+}  // namespace ptxgraft::search

@@ -1,0 +1,426 @@
+// The archive's file, by SQLite.
+
+#include "search/store.hpp"
+
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+#include <bit>
+#include <cstring>
+
+#include "base/try.hpp"
+#include "ptxgraft/program.hpp"
+#include "ptxgraft/version.h"
+#include "search/bytes.hpp"
+#include "search/options_text.hpp"
+
+namespace ptxgraft::search {
+namespace {
+
+constexpr int format_version = 1;
+constexpr const char* schema = R"(
+CREATE TABLE about (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+CREATE TABLE site (place INTEGER PRIMARY KEY, name TEXT, signature TEXT, "set" TEXT, max_genes INTEGER);
+CREATE TABLE seed (site INTEGER, place INTEGER, program BLOB, PRIMARY KEY (site, place)) WITHOUT ROWID;
+CREATE TABLE tunable (place INTEGER PRIMARY KEY, name TEXT, "values" BLOB);
+CREATE TABLE constant (place INTEGER PRIMARY KEY, value REAL);
+CREATE TABLE block (block INTEGER PRIMARY KEY, drawn INTEGER, duplicates INTEGER, candidates INTEGER);
+CREATE TABLE candidate (
+    id INTEGER PRIMARY KEY, island INTEGER, operator INTEGER, parent INTEGER, parent2 INTEGER, refine INTEGER,
+    structure INTEGER, constants INTEGER, genome BLOB, made BLOB, status INTEGER, gate INTEGER, cost REAL,
+    low REAL, high REAL, errors BLOB, descriptor BLOB, detail TEXT);
+)";
+
+template <class T> std::vector<std::byte> blob_of(std::span<const T> values) {
+    static_assert(std::endian::native == std::endian::little);
+    std::vector<std::byte> bytes(values.size_bytes());
+    if (!values.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
+    return bytes;
+}
+template <class T> Expected<std::vector<T>> values_of(std::span<const std::byte> bytes) {
+    if (bytes.size() % sizeof(T) != 0) return fail(Errc::archive_malformed, "a column of numbers is cut off");
+    std::vector<T> values(bytes.size() / sizeof(T));
+    if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
+    return values;
+}
+
+// File systems that other machines write to do not keep SQLite's promises.
+bool is_shared(const std::string& path) {
+    constexpr std::array<long, 6> magics = {0x6969, 0x517B, 0xFF534D42, 0x65735546, 0x0BD00BD0, 0x47504653};
+    struct statfs found {};
+    if (statfs(path.c_str(), &found) != 0) return false;
+    for (const long magic : magics)
+        if (static_cast<std::uint32_t>(found.f_type) == static_cast<std::uint32_t>(magic)) return true;
+    return false;
+}
+
+// A file that only one process holds; the system lets go of it when the process ends, however that be.
+class Lock {
+  public:
+    Lock() = default;
+    explicit Lock(int file) : file_(file) {}
+    Lock(Lock&& other) noexcept : file_(std::exchange(other.file_, -1)) {}
+    Lock& operator=(Lock&& other) noexcept {
+        std::swap(file_, other.file_);
+        return *this;
+    }
+    ~Lock() {
+        if (file_ >= 0) ::close(file_);
+    }
+
+  private:
+    int file_ = -1;
+};
+
+Expected<Lock> lock(const std::string& path) {
+    const int file = ::open((path + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    if (file < 0) return fail(Errc::archive_failed, path + ": " + std::strerror(errno));
+    Lock held(file);
+    if (flock(file, LOCK_EX | LOCK_NB) != 0) return fail(Errc::archive_in_use, path);
+    return held;
+}
+
+struct CloseDatabase {
+    void operator()(sqlite3* database) const { sqlite3_close_v2(database); }
+};
+struct FinishStatement {
+    void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+};
+
+// A statement that is used again and again: values are bound in order, and columns read in order.
+class Statement {
+  public:
+    Statement() = default;
+    Statement(sqlite3* database, const char* text) : database_(database) {
+        sqlite3_stmt* made = nullptr;
+        code_ = sqlite3_prepare_v2(database, text, -1, &made, nullptr);
+        statement_.reset(made);
+    }
+    Statement& with(std::uint64_t value) {
+        sqlite3_bind_int64(statement_.get(), ++bound_, static_cast<sqlite3_int64>(value));
+        return *this;
+    }
+    Statement& with(double value) {
+        sqlite3_bind_double(statement_.get(), ++bound_, value);
+        return *this;
+    }
+    Statement& with(std::string_view value) {
+        sqlite3_bind_text(statement_.get(), ++bound_, value.data(), static_cast<int>(value.size()),
+                          SQLITE_TRANSIENT);
+        return *this;
+    }
+    Statement& with(std::span<const std::byte> value) {
+        sqlite3_bind_blob(statement_.get(), ++bound_,
+                          value.empty() ? "" : static_cast<const void*>(value.data()),
+                          static_cast<int>(value.size()), SQLITE_TRANSIENT);
+        return *this;
+    }
+    Statement& with_nothing() {
+        sqlite3_bind_null(statement_.get(), ++bound_);
+        return *this;
+    }
+    // Whether there is a row; behind the last one the statement can be bound anew.
+    Expected<bool> step() {
+        if (code_ == SQLITE_OK) code_ = sqlite3_step(statement_.get());
+        const int code = std::exchange(code_, SQLITE_OK);
+        column_ = 0;
+        if (code == SQLITE_ROW) return true;
+        const std::string why = sqlite3_errmsg(database_);
+        sqlite3_reset(statement_.get());
+        bound_ = 0;
+        if (code == SQLITE_DONE) return false;
+        if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB || code == SQLITE_ERROR)
+            return fail(Errc::archive_malformed, why);
+        return fail(Errc::archive_failed, why);
+    }
+    Expected<void> run() {
+        TRY(step());
+        return {};
+    }
+    std::uint64_t number() {
+        return static_cast<std::uint64_t>(sqlite3_column_int64(statement_.get(), column_++));
+    }
+    double real() { return sqlite3_column_double(statement_.get(), column_++); }
+    std::string text() {
+        const auto* const found = sqlite3_column_text(statement_.get(), column_);
+        const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column_++));
+        return found == nullptr ? std::string() : std::string(reinterpret_cast<const char*>(found), size);
+    }
+    std::span<const std::byte> blob() {
+        const void* const found = sqlite3_column_blob(statement_.get(), column_);
+        const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column_++));
+        return {static_cast<const std::byte*>(found), found == nullptr ? 0 : size};
+    }
+    bool is_null() { return sqlite3_column_type(statement_.get(), column_) == SQLITE_NULL; }
+
+  private:
+    sqlite3* database_ = nullptr;
+    std::unique_ptr<sqlite3_stmt, FinishStatement> statement_;
+    int code_ = SQLITE_OK, bound_ = 0, column_ = 0;
+};
+
+}  // namespace
+
+struct Store::Data {
+    Lock lock;
+    std::unique_ptr<sqlite3, CloseDatabase> database;
+    Statement add_block, add_candidate;
+    bool is_open = false;  // a transaction
+
+    Expected<void> run(const char* text) {
+        if (sqlite3_exec(database.get(), text, nullptr, nullptr, nullptr) == SQLITE_OK) return {};
+        const int code = sqlite3_errcode(database.get());
+        return fail(
+            code == SQLITE_NOTADB || code == SQLITE_CORRUPT ? Errc::archive_malformed : Errc::archive_failed,
+            sqlite3_errmsg(database.get()));
+    }
+    Statement statement(const char* text) { return {database.get(), text}; }
+    Expected<void> begin() {
+        if (is_open) return {};
+        TRY(run("BEGIN IMMEDIATE"));
+        is_open = true;
+        return {};
+    }
+    Expected<std::string> about(std::string_view key) {
+        Statement find = statement("SELECT value FROM about WHERE key = ?");
+        if (!TRY(find.with(key).step()))
+            return fail(Errc::archive_malformed, "it does not say its " + std::string(key));
+        return find.text();
+    }
+    Expected<void> create(const Space& space, const Options& options);
+    Expected<void> check(const Space& space, const Options& options);
+    Expected<void> check_format();
+};
+
+Store::Store(std::unique_ptr<Data> data) : data_(std::move(data)) {}
+Store::Store(Store&&) noexcept = default;
+Store& Store::operator=(Store&&) noexcept = default;
+Store::~Store() = default;
+
+Expected<void> Store::Data::create(const Space& space, const Options& options) {
+    TRY(begin());
+    TRY(run(schema));
+    Statement about = statement("INSERT INTO about VALUES (?, ?)");
+    TRY(about.with("format").with(std::to_string(format_version)).run());
+    TRY(about.with("library").with(PTXGRAFT_VERSION_STRING).run());
+    TRY(about.with("space").with(std::to_string(space.hash())).run());
+    TRY(about.with("options").with(text_of(options)).run());
+    TRY(about.with("task").with(options.task).run());
+    Statement site = statement("INSERT INTO site VALUES (?, ?, ?, ?, ?)");
+    Statement seed = statement("INSERT INTO seed VALUES (?, ?, ?)");
+    for (std::uint64_t s = 0; s < space.sites.size(); ++s) {
+        const SiteSpace& of = space.sites[s];
+        TRY(site.with(s)
+                .with(of.name)
+                .with(of.machine.signature().text())
+                .with(of.machine.set().text())
+                .with(std::uint64_t{of.max_genes})
+                .run());
+        for (std::uint64_t k = 0; k < of.seeds.size(); ++k)
+            TRY(seed.with(s).with(k).with(std::span<const std::byte>(stack::to_bytes(of.seeds[k]))).run());
+    }
+    Statement tunable = statement("INSERT INTO tunable VALUES (?, ?, ?)");
+    for (std::uint64_t k = 0; k < space.tunables.size(); ++k)
+        TRY(tunable.with(k)
+                .with(space.tunables[k].name)
+                .with(std::span<const std::byte>(
+                    blob_of(std::span<const std::int64_t>(space.tunables[k].values))))
+                .run());
+    Statement constant = statement("INSERT INTO constant VALUES (?, ?)");
+    for (std::uint64_t k = 0; k < space.constants.size(); ++k)
+        TRY(constant.with(k).with(space.constants[k]).run());
+    TRY(run("COMMIT"));
+    is_open = false;
+    return {};
+}
+
+Expected<void> Store::Data::check_format() {
+    const std::string format = TRY(about("format"));
+    if (format == std::to_string(format_version)) return {};
+    return fail(Errc::archive_differs,
+                "its format is " + format + ", this library reads " + std::to_string(format_version));
+}
+
+Expected<void> Store::Data::check(const Space& space, const Options& options) {
+    TRY(check_format());
+    if (TRY(about("space")) != std::to_string(space.hash()))
+        return fail(Errc::archive_differs, "its space is not this one");
+    const std::string kept = TRY(about("options"));
+    if (kept != text_of(options))
+        return fail(Errc::archive_differs, "its options are " + kept + ", not " + text_of(options));
+    return {};
+}
+
+Expected<Store> Store::open(const std::string& path, const Space& space, const Options& options) {
+    auto data = std::make_unique<Data>();
+    data->lock = TRY(lock(path));
+    if (is_shared(path + ".lock"))
+        return fail(Errc::archive_failed,
+                    path +
+                        " is on a file system that several machines share, where locks do "
+                        "not hold; keep it on a local disk");
+    sqlite3* made = nullptr;
+    const int code =
+        sqlite3_open_v2(path.c_str(), &made, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
+    data->database.reset(made);
+    if (code != SQLITE_OK) return fail(Errc::archive_failed, path + ": " + sqlite3_errmsg(made));
+    sqlite3_busy_timeout(made, 60'000);
+    TRY(data->run("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL"));
+    Statement tables = data->statement("SELECT count(*) FROM sqlite_master");
+    TRY(tables.step());
+    const bool is_new = tables.number() == 0;
+    TRY(tables.step());
+    if (is_new)
+        TRY(data->create(space, options));
+    else
+        TRY(data->check(space, options));
+    data->add_block = data->statement("INSERT OR REPLACE INTO block VALUES (?, ?, ?, ?)");
+    data->add_candidate = data->statement(
+        "INSERT INTO candidate VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+    return Store(std::move(data));
+}
+
+Expected<Store> Store::read(const std::string& path) {
+    auto data = std::make_unique<Data>();
+    sqlite3* made = nullptr;
+    const int code = sqlite3_open_v2(path.c_str(), &made, SQLITE_OPEN_READONLY, nullptr);
+    data->database.reset(made);
+    if (code != SQLITE_OK) return fail(Errc::archive_failed, path + ": " + sqlite3_errmsg(made));
+    sqlite3_busy_timeout(made, 60'000);
+    TRY(data->check_format());
+    return Store(std::move(data));
+}
+
+Expected<Options> Store::options() const {
+    Options made = TRY(options_of(TRY(data_->about("options"))));
+    made.task = TRY(data_->about("task"));
+    return made;
+}
+
+Expected<Space> Store::space() const {
+    Space made;
+    Statement sites = data_->statement("SELECT name, signature, \"set\", max_genes FROM site ORDER BY place");
+    while (TRY(sites.step())) {
+        const std::string name = sites.text();
+        const auto signature = TRY(Signature::parse(sites.text()));
+        auto set = TRY(stack::InstructionSet::parse(sites.text()));
+        auto machine = TRY(stack::Machine::make(std::move(set), signature));
+        made.sites.push_back({.name = name,
+                              .machine = std::move(machine),
+                              .max_genes = static_cast<std::uint32_t>(sites.number())});
+    }
+    Statement seeds = data_->statement("SELECT site, program FROM seed ORDER BY site, place");
+    while (TRY(seeds.step())) {
+        const std::uint64_t site = seeds.number();
+        if (site >= made.sites.size()) return fail(Errc::archive_malformed, "a seed is of no site");
+        made.sites[site].seeds.push_back(TRY(stack::program_from_bytes(seeds.blob())));
+    }
+    Statement tunables = data_->statement("SELECT name, \"values\" FROM tunable ORDER BY place");
+    while (TRY(tunables.step())) {
+        Tunable tunable{.name = tunables.text(), .values = {}};
+        tunable.values = TRY(values_of<std::int64_t>(tunables.blob()));
+        made.tunables.push_back(std::move(tunable));
+    }
+    Statement constants = data_->statement("SELECT value FROM constant ORDER BY place");
+    while (TRY(constants.step())) made.constants.push_back(constants.real());
+    return made;
+}
+
+Expected<std::vector<BlockCounts>> Store::blocks() const {
+    std::vector<BlockCounts> made;
+    Statement rows =
+        data_->statement("SELECT block, drawn, duplicates, candidates FROM block ORDER BY block");
+    while (TRY(rows.step())) {
+        BlockCounts counts{};
+        counts.block = rows.number();
+        counts.drawn = rows.number();
+        counts.duplicates = rows.number();
+        counts.candidates = rows.number();
+        if (counts.block != made.size()) return fail(Errc::archive_malformed, "a block is missing");
+        made.push_back(counts);
+    }
+    return made;
+}
+
+Expected<void> Store::for_each(const std::function<Expected<void>(Candidate&&, Result&&)>& visit) const {
+    Statement rows = data_->statement("SELECT * FROM candidate ORDER BY id");
+    while (TRY(rows.step())) {
+        Candidate candidate;
+        Result result;
+        candidate.index = result.index = rows.number();
+        candidate.island = static_cast<std::uint16_t>(rows.number());
+        candidate.operation = static_cast<std::uint16_t>(rows.number());
+        candidate.parents[0] = rows.number();
+        candidate.parents[1] = rows.number();
+        const std::uint64_t refine = rows.number();
+        if (refine > static_cast<std::uint64_t>(Refine::shorten))
+            return fail(Errc::archive_malformed, "refine is none");
+        candidate.refine = static_cast<Refine>(refine);
+        candidate.key.structure = rows.number();
+        candidate.key.constants = rows.number();
+        candidate.genome = TRY(genome_of(rows.blob()));
+        const auto made = rows.blob();
+        if (!made.empty()) result.genome = TRY(genome_of(made));
+        const std::uint64_t status = rows.number();
+        if (status > static_cast<std::uint64_t>(Status::noisy))
+            return fail(Errc::archive_malformed, "status is none");
+        result.status = static_cast<Status>(status);
+        result.gate = static_cast<std::uint16_t>(rows.number());
+        result.cost = rows.real();
+        result.low = rows.real();
+        result.high = rows.real();
+        result.errors = TRY(values_of<float>(rows.blob()));
+        result.descriptor = TRY(values_of<double>(rows.blob()));
+        result.detail = rows.text();
+        TRY(visit(std::move(candidate), std::move(result)));
+    }
+    return {};
+}
+
+Expected<void> Store::add(const BlockCounts& counts) {
+    TRY(data_->begin());
+    return data_->add_block.with(counts.block)
+        .with(counts.drawn)
+        .with(counts.duplicates)
+        .with(counts.candidates)
+        .run();
+}
+
+Expected<void> Store::add(const Candidate& candidate, const Result& result) {
+    TRY(data_->begin());
+    Statement& add = data_->add_candidate;
+    add.with(candidate.index)
+        .with(std::uint64_t{candidate.island})
+        .with(std::uint64_t{candidate.operation})
+        .with(candidate.parents[0])
+        .with(candidate.parents[1])
+        .with(static_cast<std::uint64_t>(candidate.refine))
+        .with(candidate.key.structure)
+        .with(candidate.key.constants)
+        .with(std::span<const std::byte>(bytes_of(candidate.genome)));
+    if (result.genome)
+        add.with(std::span<const std::byte>(bytes_of(*result.genome)));
+    else
+        add.with_nothing();
+    return add.with(static_cast<std::uint64_t>(result.status))
+        .with(std::uint64_t{result.gate})
+        .with(result.cost)
+        .with(result.low)
+        .with(result.high)
+        .with(std::span<const std::byte>(blob_of(std::span<const float>(result.errors))))
+        .with(std::span<const std::byte>(blob_of(std::span<const double>(result.descriptor))))
+        .with(std::string_view(result.detail))
+        .run();
+}
+
+Expected<void> Store::flush() {
+    if (!data_->is_open) return {};
+    TRY(data_->run("COMMIT"));
+    data_->is_open = false;
+    return {};
+}
+
+}  // namespace ptxgraft::search
