@@ -62,5 +62,6 @@ void add_isa(CLI::App& app);
 void add_run(CLI::App& app);
 void add_devices(CLI::App& app);
 void add_cache(CLI::App& app);
+void add_search(CLI::App& app);
 
 }  // namespace ptxgraft::cli

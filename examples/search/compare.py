@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""Searches beside random search and hill climbing, with equal budgets: compare.py PROGRAM TASK... [--seeds N]
+[--seconds S]. Of each strategy: how many seeds reached the task's target, and the quartiles of the candidates
+that they judged until then, or, where a task has no target, of the lowest cost."""
+
+import argparse
+import concurrent.futures
+import json
+import math
+import os
+import pathlib
+import subprocess
+
+STRATEGIES = ("evolve", "random", "climb")
+
+
+def run(program, task, strategy, seed, seconds):
+    command = [program, "search", task, "--strategy", strategy, "--seed", str(seed), "--jobs", "1", "--json"]
+    if seconds:
+        command += ["--budget", f"seconds={seconds}"]
+    out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    end = json.loads(out.splitlines()[-1])
+    costs = [float(elite["cost"]) for elite in end["elites"]]
+    return {"reached": end["stop"] == "target", "judged": end["ledger"]["judged"], "cost": min(costs, default=math.inf)}
+
+
+def quartiles(values):
+    values = sorted(values)
+    return [values[round((len(values) - 1) * part)] for part in (0.25, 0.5, 0.75)]
+
+
+def shown(values, form):
+    return " .. ".join(format(value, form) for value in quartiles(values)) if values else "-"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("program")
+    parser.add_argument("tasks", nargs="+")
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--seconds", type=float, default=0)
+    flags = parser.parse_args()
+    print(f"{flags.seeds} seeds; quartiles: lower .. median .. upper")
+    for task in flags.tasks:
+        has_target = "target" in json.loads(pathlib.Path(task).read_text())
+        print(f"\n{pathlib.Path(task).stem}")
+        for strategy in STRATEGIES:
+            with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+                results = list(pool.map(lambda seed: run(flags.program, task, strategy, seed, flags.seconds),
+                                        range(1, flags.seeds + 1)))
+            reached = [result for result in results if result["reached"]]
+            if has_target:
+                print(f"  {strategy:8} {len(reached):2} of {flags.seeds} reached the target; candidates until then: "
+                      f"{shown([result['judged'] for result in reached], ',.0f')}")
+            else:
+                print(f"  {strategy:8} lowest cost {shown([result['cost'] for result in results], '.4g')}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,328 @@
+// ptxgraft search: looks for programs that do what a task wants, and shows what was found.
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <memory>
+#include <thread>
+
+#include "interrupt.hpp"
+#include "print_json.hpp"
+#include "ptxgraft/program.hpp"
+#include "ptxgraft/search_task.hpp"
+#include "text_file.hpp"
+#include "verb.hpp"
+
+namespace ptxgraft::cli {
+namespace {
+
+using search::Elite;
+
+struct SearchFlags {
+    std::string task, archive, budget, strategy;
+    std::uint64_t seed = 0;
+    std::uint32_t jobs = 0;
+    std::uint32_t enumerates = 0;  // instructions
+    bool has_seed = false, resumes = false, json = false;
+};
+struct ArchiveFlags {
+    std::string archive, cell, output = "-";
+    bool json = false;
+};
+
+// "candidates=1e6,seconds=60" in the place of what the task says.
+void read_budget(search::Budget& budget, std::string_view text) {
+    while (!text.empty()) {
+        const std::string_view one = text.substr(0, text.find(','));
+        text.remove_prefix(std::min(one.size() + 1, text.size()));
+        const NamedValue named = split_named("--budget", one);
+        double value = -1;
+        const char* const end = named.value.data() + named.value.size();
+        if (std::from_chars(named.value.data(), end, value).ptr != end || !(value >= 0) || value > 1e18)
+            fail_usage(fmt::format("--budget: '{}' is no number from 0 on", named.value));
+        if (named.name == "candidates")
+            budget.candidates = static_cast<std::uint64_t>(value);
+        else if (named.name == "seconds")
+            budget.seconds = value;
+        else if (named.name == "cpu_seconds")
+            budget.cpu_seconds = value;
+        else
+            fail_usage(fmt::format("--budget has candidates, seconds and cpu_seconds, not '{}'", named.name));
+    }
+}
+
+Json real(double value) { return std::isfinite(value) ? Json(value) : Json(fmt::format("{}", value)); }
+
+Json json_of(const search::Ledger& ledger) {
+    Json status = Json::object();
+    for (std::size_t k = 0; k < ledger.by_status.size(); ++k)
+        if (ledger.by_status[k] != 0)
+            status[std::string(name(static_cast<search::Status>(k)))] = ledger.by_status[k];
+    Json operators = Json::array();
+    for (const search::OperatorCredit& credit : ledger.operators)
+        operators.push_back({{"name", credit.name},
+                             {"weight", credit.weight},
+                             {"drawn", credit.drawn},
+                             {"elites", credit.elites}});
+    Json gates = Json::array();
+    for (const search::GateCount& gate : ledger.gates)
+        gates.push_back({{"name", gate.name}, {"in", gate.in}, {"out", gate.out}, {"seconds", gate.seconds}});
+    return {{"judged", ledger.judged}, {"drawn", ledger.drawn}, {"duplicates", ledger.duplicates},
+            {"cells", ledger.cells},   {"status", status},      {"gates", gates},
+            {"operators", operators}};
+}
+
+// Without what does nothing.
+std::string program_text(const stack::Program& program, const stack::Machine& machine) {
+    const auto simple = stack::simplify(program, machine, search::program_options);
+    return stack::print(simple ? *simple : program, machine);
+}
+
+Json json_of(const Elite& elite, const search::Space& space) {
+    Json descriptor = Json::array(), programs = Json::object(), tunables = Json::object();
+    for (const double value : elite.descriptor) descriptor.push_back(real(value));
+    for (std::size_t s = 0; s < space.sites.size(); ++s)
+        programs[space.sites[s].name] = program_text(elite.genome.programs[s], space.sites[s].machine);
+    for (std::size_t t = 0; t < space.tunables.size(); ++t)
+        tunables[space.tunables[t].name] = space.tunables[t].values[elite.genome.tunables[t]];
+    return {{"index", elite.index}, {"cost", real(elite.cost)}, {"descriptor", descriptor},
+            {"cell", elite.cell},   {"programs", programs},     {"tunables", tunables}};
+}
+
+// Elites that another one beats in nothing: of fewer or as many instructions each has the smallest error.
+std::vector<Elite> front_of(std::vector<Elite> elites) {
+    const auto beats = [](const Elite& a, const Elite& b) {
+        bool is_better = a.cost < b.cost;
+        if (a.cost > b.cost) return false;
+        for (std::size_t k = 0; k < a.descriptor.size() && k < b.descriptor.size(); ++k) {
+            if (a.descriptor[k] > b.descriptor[k]) return false;
+            is_better = is_better || a.descriptor[k] < b.descriptor[k];
+        }
+        return is_better;
+    };
+    std::vector<Elite> front;
+    for (const Elite& elite : elites)
+        if (std::ranges::none_of(elites, [&](const Elite& other) { return beats(other, elite); }))
+            front.push_back(elite);
+    return front;
+}
+
+std::string values_of(const Elite& elite, const std::vector<search::Axis>& axes) {
+    std::string text;
+    for (std::size_t k = 0; k < elite.descriptor.size() && k < axes.size(); ++k)
+        text += fmt::format("{}{} {:.6g}", k == 0 ? "" : ", ", axes[k].name, elite.descriptor[k]);
+    return text;
+}
+
+void print_front(std::span<const Elite> front, const search::Space& space,
+                 const std::vector<search::Axis>& axes) {
+    for (const Elite& elite : front) {
+        fmt::print("# {}: candidate {}", values_of(elite, axes), elite.index);
+        for (std::size_t t = 0; t < space.tunables.size(); ++t)
+            fmt::print(", {} = {}", space.tunables[t].name,
+                       space.tunables[t].values[elite.genome.tunables[t]]);
+        fmt::print("\n");
+        for (std::size_t s = 0; s < space.sites.size(); ++s)
+            fmt::print("{}\n", program_text(elite.genome.programs[s], space.sites[s].machine));
+    }
+}
+
+// A line that is written over, on a terminal; with --json a line of JSON for each second.
+class Progress {
+  public:
+    explicit Progress(bool json) : json_(json), is_terminal_(isatty(2) != 0) {}
+    ~Progress() {
+        if (is_begun_) fmt::print(stderr, "\r\x1b[K");
+    }
+    Progress(const Progress&) = delete;
+    Progress& operator=(const Progress&) = delete;
+
+    void show(const search::Ledger& ledger) {
+        const auto now = Clock::now();
+        if (now - last_ < std::chrono::seconds(1)) return;
+        last_ = now;
+        if (json_) {
+            fmt::print("{}\n", json_line({{"event", "progress"}, {"ledger", json_of(ledger)}}));
+            std::fflush(stdout);
+        } else if (is_terminal_) {
+            is_begun_ = true;
+            const double seconds = std::chrono::duration<double>(now - begin_).count();
+            fmt::print(stderr, "\r{} judged, {} cells, {} drawn twice, {:.0f}/s\x1b[K", ledger.judged,
+                       ledger.cells, ledger.duplicates, static_cast<double>(ledger.judged) / seconds);
+            std::fflush(stderr);
+        }
+    }
+
+  private:
+    using Clock = std::chrono::steady_clock;
+    bool json_, is_terminal_, is_begun_ = false;
+    Clock::time_point begin_ = Clock::now(), last_ = Clock::now();
+};
+
+search::Summary run(search::Search& search, const search::Task& task, const SearchFlags& flags) {
+    const auto gate = take(search::columns(search.space(), task.cases, task.columns), {}, flags.task);
+    search::Gate* const gates[] = {gate.get()};
+    const Interrupt interrupt;
+    std::atomic<bool> stop = false;
+    Progress progress(flags.json);
+    search::RunOptions options{
+        .budget = task.budget, .target = task.target, .threads = flags.jobs, .stop = &stop};
+    options.progress = [&](const search::Ledger& ledger) {
+        if (interrupt.came()) stop = true;
+        progress.show(ledger);
+    };
+    return take(search.run(gates, options), {}, flags.archive);
+}
+
+// All programs of a few instructions, from the shortest on.
+void enumerate_task(const search::Task& task, const SearchFlags& flags) {
+    const Interrupt interrupt;
+    std::atomic<bool> stop = false;
+    std::jthread watch([&](const std::stop_token& ended) {
+        while (!ended.stop_requested() && !stop) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+            if (interrupt.came()) stop = true;
+        }
+    });
+    const search::EnumerateOptions options{.instructions = flags.enumerates,
+                                           .trials = task.budget.candidates,
+                                           .threads = flags.jobs,
+                                           .stop = &stop};
+    const auto found = take(search::enumerate(task.space, task.cases, options), {}, flags.task);
+    watch.request_stop();
+    const stack::Machine& machine = task.space.sites[0].machine;
+    const std::string text = found.program ? stack::print(*found.program, machine) : "";
+    if (flags.json)
+        print_json({{"program", found.program ? Json(text) : Json()},
+                    {"instructions", found.program ? Json(found.instructions) : Json()},
+                    {"complete", found.is_complete},
+                    {"trials", found.trials}});
+    else if (found.program)
+        fmt::print(
+            "{}\n# {} instructions, and none of these forms and constants has fewer: {} instructions tried\n",
+            text, found.instructions, found.trials);
+    else
+        fmt::print("# {}: {} instructions tried\n",
+                   found.is_complete
+                       ? fmt::format("none of at most {} instructions is right", flags.enumerates)
+                       : "given up before all were tried",
+                   found.trials);
+    if (interrupt.came()) throw Failure{"stopped by Ctrl-C\n", interrupted};
+}
+
+void search_task(const SearchFlags& flags) {
+    if (flags.task.empty()) fail_usage("which task? Give TASK.json, or best or export with an archive");
+    const std::string text = take(read_file(flags.task));
+    search::Task task = take(search::parse_task(text), text, display_name(flags.task));
+    if (flags.has_seed) task.options.seed = flags.seed;
+    for (const search::Strategy one :
+         {search::Strategy::evolve, search::Strategy::random, search::Strategy::climb})
+        if (flags.strategy == name(one)) task.options.strategy = one;
+    read_budget(task.budget, flags.budget);
+    if (flags.enumerates != 0) return enumerate_task(task, flags);
+    const bool exists = !flags.archive.empty() && std::filesystem::exists(flags.archive);
+    if (exists && !flags.resumes)
+        fail_usage(fmt::format("{} exists; --resume goes on with it", flags.archive));
+    if (flags.resumes && !exists) fail_usage("--resume wants --archive with a search that was begun");
+    auto search = take(search::Search::open(flags.archive, task.space, task.options), {}, flags.archive);
+    const search::Summary summary = run(search, task, flags);
+    const auto front = front_of(search.elites());
+    if (flags.json) {
+        Json elites = Json::array();
+        for (const Elite& elite : front) elites.push_back(json_of(elite, search.space()));
+        fmt::print("{}\n", json_line({{"event", "end"},
+                                      {"stop", name(summary.stop)},
+                                      {"ledger", json_of(search.ledger())},
+                                      {"elites", elites}}));
+    } else {
+        print_front(front, search.space(), task.options.axes);
+        const search::Ledger ledger = search.ledger();
+        fmt::print("# ended by {}: {} judged of {} drawn, {} of them right, {} cells\n", name(summary.stop),
+                   ledger.judged, ledger.drawn, ledger.by_status[0], ledger.cells);
+    }
+    if (summary.stop == search::Stop::asked) throw Failure{"stopped by Ctrl-C\n", interrupted};
+}
+
+// A stub as PTX, which `graft --stub SITE=FILE.ptx` takes, below the program that it is compiled from.
+std::string stub_text(const stack::Program& found, const stack::Machine& machine) {
+    const stack::Program program = take(stack::simplify(found, machine, search::program_options));
+    const Stub stub = take(stack::make_stub(program, machine, search::program_options));
+    std::string text = "// " + stack::print(program, machine);
+    while (text.ends_with('\n')) text.pop_back();
+    for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += 4)
+        text.replace(at, 1, "\n// ");
+    return text + "\n" + stub.ptx();
+}
+
+void show_best(const ArchiveFlags& flags) {
+    const auto archive = take(search::Archive::open(flags.archive), {}, flags.archive);
+    auto front = front_of(take(archive.elites(), {}, flags.archive));
+    if (!flags.cell.empty())
+        std::erase_if(front, [&](const Elite& elite) {
+            return fmt::format("{}", fmt::join(elite.cell, ",")) != flags.cell;
+        });
+    if (front.empty()) throw Failure{fmt::format("error: {} has no such elite\n", flags.archive)};
+    if (flags.json) {
+        Json all = Json::array();
+        for (const Elite& elite : front) all.push_back(json_of(elite, archive.space()));
+        return print_json(all);
+    }
+    for (const Elite& elite : front) {
+        fmt::print("// {}: candidate {}, cell {}\n", values_of(elite, archive.options().axes), elite.index,
+                   fmt::join(elite.cell, ","));
+        for (std::size_t s = 0; s < archive.space().sites.size(); ++s)
+            fmt::print("{}", stub_text(elite.genome.programs[s], archive.space().sites[s].machine));
+    }
+}
+
+void export_archive(const ArchiveFlags& flags) {
+    const auto archive = take(search::Archive::open(flags.archive), {}, flags.archive);
+    std::string text;
+    take(archive.export_json([&](std::string_view line) { text.append(line).append("\n"); }), {},
+         flags.archive);
+    take(write_file(flags.output, text));
+}
+
+}  // namespace
+
+void add_search(CLI::App& app) {
+    CLI::App* const verb = app.add_subcommand(
+        "search", "Look for programs that do what a task wants, and keep the best of each kind");
+    const auto flags = std::make_shared<SearchFlags>();
+    verb->add_option("TASK", flags->task, "A task, TASK.json")->type_name("");
+    verb->add_option("--archive", flags->archive, "FILE: keep all candidates there (SQLite)");
+    verb->add_flag("--resume", flags->resumes, "Go on with the search of --archive");
+    auto* const seed = verb->add_option("--seed", flags->seed, "Another seed than the task's");
+    verb->add_option("--strategy", flags->strategy, "evolve; random or climb, to compare with")
+        ->check(CLI::IsMember({"evolve", "random", "climb"}));
+    verb->add_option("--enumerate", flags->enumerates,
+                     "N: try all programs of at most N instructions instead, with the task's constants");
+    verb->add_option("--jobs", flags->jobs, "Threads; 0: one per processor");
+    verb->add_option("--budget", flags->budget, "candidates=N,seconds=S,cpu_seconds=S: where it ends");
+    verb->add_flag("--json", flags->json, "A line of JSON for each event");
+    verb->require_subcommand(0, 1);
+    const auto shown = std::make_shared<ArchiveFlags>();
+    CLI::App* const best =
+        verb->add_subcommand("best", "Print the best stubs of an archive, as PTX that graft takes");
+    best->add_option("ARCHIVE", shown->archive, "A search's archive")->required()->type_name("");
+    best->add_option("--cell", shown->cell, "I,J: those of one cell alone");
+    best->add_flag("--json", shown->json, "Print them as JSON");
+    CLI::App* const exported =
+        verb->add_subcommand("export", "Print a line of JSON for each candidate of an archive");
+    exported->add_option("ARCHIVE", shown->archive, "A search's archive")->required()->type_name("");
+    exported->add_option("-o,--output", shown->output, "FILE; - for standard output");
+    verb->callback([=] {
+        if (best->parsed()) return show_best(*shown);
+        if (exported->parsed()) return export_archive(*shown);
+        flags->has_seed = seed->count() != 0;
+        search_task(*flags);
+    });
+}
+
+}  // namespace ptxgraft::cli

@@ -1,0 +1,118 @@
+// The verb search.
+
+#include <nlohmann/json.hpp>
+
+#include "support/cli.hpp"
+
+namespace ptxgraft::test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using Json = nlohmann::json;
+
+constexpr std::string_view task = R"json({
+  "signature": "in u32 x, out u32 y",
+  "set": ["sub.u32", "and.b32", "or.b32", "not.b32"],
+  "genes": 12,
+  "inputs": {"x": {"words": 1, "count": 128}},
+  "reference": "y = x & (x - 1u)",
+  "options": {"block": 64},
+  "budget": {"candidates": 20000}
+}
+)json";
+
+std::vector<Json> lines_of(const std::string& text) {
+    std::vector<Json> lines;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = text.find('\n', at);
+        lines.push_back(Json::parse(text.substr(at, end - at)));
+        at = end + 1;
+    }
+    return lines;
+}
+
+TEST_F(Cli, SearchPrintsTheBest) {
+    write_file("t.json", task);
+    const Result result = ptxgraft({"search", "t.json"});
+    EXPECT_EQ(result.status, 0) << result.err;
+    EXPECT_THAT(result.out,
+                AllOf(HasSubstr("# instructions 2, error 0: candidate"), HasSubstr("# ended by budget")));
+    const auto events = lines_of(ptxgraft({"search", "t.json", "--json", "--jobs", "1"}).out);
+    const Json& end = events.back();
+    EXPECT_EQ(end["event"], "end");
+    EXPECT_EQ(end["ledger"]["judged"], 20000);
+    EXPECT_EQ(end["elites"][0]["cost"], 2.0);
+}
+
+TEST_F(Cli, SearchArchivesAreContinuedAndExported) {
+    write_file("t.json", task);
+    ASSERT_EQ(
+        ptxgraft({"search", "t.json", "--archive", "a.sqlite", "--budget", "candidates=700", "--jobs", "2"})
+            .status,
+        0);
+    const Result again = ptxgraft({"search", "t.json", "--archive", "a.sqlite"});
+    EXPECT_EQ(again.status, 2);
+    EXPECT_THAT(again.err, HasSubstr("a.sqlite exists; --resume goes on with it"));
+    ASSERT_EQ(
+        ptxgraft({"search", "t.json", "--archive", "a.sqlite", "--budget", "candidates=1300", "--resume"})
+            .status,
+        0);
+    ASSERT_EQ(
+        ptxgraft({"search", "t.json", "--archive", "b.sqlite", "--budget", "candidates=2e3", "--jobs", "1"})
+            .status,
+        0);
+    const Result a = ptxgraft({"search", "export", "a.sqlite"}),
+                 b = ptxgraft({"search", "export", "b.sqlite"});
+    EXPECT_EQ(a.status, 0) << a.err;
+    EXPECT_EQ(lines_of(a.out).size(), 2000u);
+    EXPECT_EQ(a.out, b.out);
+    const Result other = ptxgraft({"search", "t.json", "--archive", "a.sqlite", "--resume", "--seed", "7"});
+    EXPECT_EQ(other.status, 1);
+    EXPECT_THAT(other.err, HasSubstr("of another search"));
+}
+
+TEST_F(Cli, SearchBestIsAStubThatGraftTakes) {
+    write_file("t.json", task);
+    ASSERT_EQ(ptxgraft({"search", "t.json", "--archive", "a.sqlite"}).status, 0);
+    const auto all = Json::parse(ptxgraft({"search", "best", "a.sqlite", "--json"}).out);
+    ASSERT_FALSE(all.empty());
+    std::string cell;
+    for (const auto& bin : all[0]["cell"]) cell += (cell.empty() ? "" : ",") + bin.dump();
+    const Result best = ptxgraft({"search", "best", "a.sqlite", "--cell", cell});
+    EXPECT_EQ(best.status, 0) << best.err;
+    write_file("best.ptx", best.out);
+    const Result stub = ptxgraft({"stub", "best.ptx", "--signature", "in u32 x, out u32 y"});
+    EXPECT_EQ(stub.status, 0) << stub.err;
+    EXPECT_THAT(ptxgraft({"search", "best", "a.sqlite", "--cell", "99,99"}).err, HasSubstr("no such elite"));
+}
+
+TEST_F(Cli, SearchSaysWhereATaskIsWrong) {
+    const auto mistake = [&](std::string from, std::string_view to) {
+        std::string text(task);
+        const std::size_t at = text.find(from);
+        EXPECT_NE(at, std::string::npos) << from;
+        text.replace(at, from.size(), to);
+        write_file("t.json", text);
+        const Result result = ptxgraft({"search", "t.json"});
+        EXPECT_EQ(result.status, 1);
+        return result.err;
+    };
+    EXPECT_THAT(mistake("\"genes\"", "\"gene\""),
+                AllOf(HasSubstr("t.json:4:3"), HasSubstr("unknown key \"gene\"")));
+    EXPECT_THAT(mistake("sub.u32", "sub.u23"), AllOf(HasSubstr("the set:1"), HasSubstr("sub.u23")));
+    EXPECT_THAT(mistake("in u32 x", "in u33 x"), HasSubstr("u33"));
+    EXPECT_THAT(mistake("x - 1u", "z - 1u"), AllOf(HasSubstr("the reference:1"), HasSubstr("z")));
+    EXPECT_THAT(mistake(", \"count\": 128", ""), HasSubstr("needs a \"count\""));
+    EXPECT_THAT(mistake("{\"x\"", "{\"q\""), HasSubstr("\"q\" is no input"));
+    EXPECT_THAT(mistake("\"block\": 64", "\"operators\": {\"mutate\": 1}"),
+                HasSubstr("no operator is named \"mutate\""));
+    EXPECT_THAT(mistake("\"y = ", "\"y := "), HasSubstr("the reference:1"));
+    write_file("t.json", task);
+    EXPECT_EQ(ptxgraft({"search", "t.json", "--budget", "minutes=1"}).status, 2);
+    EXPECT_EQ(ptxgraft({"search"}).status, 2);
+    EXPECT_EQ(ptxgraft({"search", "best", "none.sqlite"}).status, 1);
+}
+
+}  // namespace
+}  // namespace ptxgraft::test
