@@ -35,30 +35,40 @@ template <Statistic> struct PartSums {
     __device__ void finish(const Tile&, const Statistics&, u32, u32, u32) {}
 };
 
-/// Of rows: lane 8 i + j, for j below 4, keeps that of row i + 4 j.
+/// Of rows: each lane its own columns of four rows, over all chunks of the tile; then its eight lanes.
 template <> struct PartSums<Statistic::row> {
-    float sum = 0;
+    float sums[4] = {};
 
     __device__ PartSums(u32) {}
-    /// Of the part's row `line`, which is `row` of c, the columns from `col` on.
+    /// Of the part's row `line`, which is `row` of c, the columns from `col` on. No shuffle is here: the
+    /// compiler does not know that all lanes make as many turns of the loop over lines, and a shuffle in it
+    /// would cost the consumer's loop over k its uniform registers.
     __device__ __forceinline__ void add(const Tile& tile, const Statistics& to, const float (&values)[vector],
                                         u32 line, u32 row, u32 col) {
         float x = 0;
 #pragma unroll
         for (u32 i = 0; i < vector; ++i) x += contribution(tile, to, values[i], row, col + i);
 #pragma unroll
-        for (u32 distance = 4; distance > 0; distance /= 2) x += __shfl_xor_sync(~0u, x, distance);
-        if (threadIdx.x % 8 == line / 4) sum += x;
+        for (u32 i = 0; i < 4; ++i) sums[i] += line / 4 == i ? x : 0.0f;
     }
-    /// The part whose first row and column are these has been added; after the last of a row's the sum goes.
+    /// The part whose first row is this has been added. After the tile's last columns the sums go: lane
+    /// 8 i + j, for j below 4, has that of row i + 4 j.
     __device__ __forceinline__ void finish(const Tile& tile, const Statistics& to, u32 part, u32 first, u32) {
         if (part % chunks != chunks - 1) return;
         const u32 j = threadIdx.x % 8, row = first + threadIdx.x % 32 / 8 + 4 * j;
         const u32 tiles = (to.n + tile_n - 1) / tile_n;
+        float own = 0;
+#pragma unroll
+        for (u32 i = 0; i < 4; ++i) {
+#pragma unroll
+            for (u32 distance = 4; distance > 0; distance /= 2)
+                sums[i] += __shfl_xor_sync(~0u, sums[i], distance);
+            own = i == j ? sums[i] : own;
+            sums[i] = 0;
+        }
         // A block of a cluster may have a tile beyond the last column.
         if (to.sums && j < 4 && row < tile.row_end && tile.col < to.n)
-            to.sums[(u64{tile.batch_a} * tiles + tile.col / tile_n) * to.m + row] = sum;
-        sum = 0;
+            to.sums[(u64{tile.batch_a} * tiles + tile.col / tile_n) * to.m + row] = own;
     }
 };
 
