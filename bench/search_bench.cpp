@@ -1,5 +1,5 @@
-// Searches: candidates a second without a gate, with a screen of 64 points, with 4,096 points, into an archive,
-// and on two threads beside one.
+// Searches: candidates a second without a gate, with a screen of 64 points, with 4,096 points, into an
+// archive, and on two threads beside one.
 #include <benchmark/benchmark.h>
 
 #include <cmath>

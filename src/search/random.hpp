@@ -1,7 +1,7 @@
 #pragma once
 /// @file random.hpp
-/// Random numbers as a function of (seed, index of a candidate, attempt, draw): any thread that draws the same
-/// gets the same.
+/// Random numbers as a function of (seed, index of a candidate, attempt, draw): any thread that draws the
+/// same gets the same.
 
 #include <cmath>
 #include <cstdint>

@@ -10,7 +10,7 @@
 /// | `tunable`, `constant` | place, name and values; place, value |
 /// | `seed` | site, place, program |
 /// | `block` | block, drawn, duplicates, candidates |
-/// | `candidate` | id, island, operator, parents, refine, structure, constants, genome, made, status, gate, cost, low, high, errors, descriptor, detail |
+/// | `candidate` | its members, and those of its result: a column for each |
 ///
 /// `made` is what Refine made of the genome, where that was better; numbers in blobs are little-endian.
 
