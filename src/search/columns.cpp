@@ -105,8 +105,8 @@ class ColumnsGate final : public Gate {
         return made;
     }
 
-    // The largest error of any output at points [first, first + count), point by point, in each of the ways in
-    // which approximate instructions may turn out.
+    // The largest error of any output at points [first, first + count), point by point, in each of the ways
+    // in which approximate instructions may turn out.
     template <class Visit>
     void run(const Points& points, std::size_t first, std::size_t count, Scratch& scratch,
              Visit visit) const {
