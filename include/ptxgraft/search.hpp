@@ -256,7 +256,7 @@ struct Target {
 enum class Strategy : std::uint8_t {
     evolve,
     random,  ///< no parents: every candidate is a random program
-    climb,  ///< the best so far is the parent of all: feasible ones by cost, others by the sum of their errors
+    climb,   ///< the best so far is the parent of all: by cost, and before one is right by the sum of errors
 };
 [[nodiscard]] PTXGRAFT_API std::string_view name(Strategy strategy);
 

@@ -1,7 +1,7 @@
 #pragma once
 /// @file genes.hpp
-/// What programs of a site are varied with: what a Sampler draws, and beside that moves on the stacks and moves
-/// of bits between types, which a program of several types cannot do without.
+/// What programs of a site are varied with: what a Sampler draws, and beside that moves on the stacks and
+/// moves of bits between types, which a program of several types cannot do without.
 
 #include <span>
 #include <utility>

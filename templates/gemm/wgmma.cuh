@@ -9,24 +9,13 @@
 /// ends a phase when the bytes of both tiles have come, and `empty`, which does when all warps that read it
 /// have done so.
 
-#include <ptxgraft/site.cuh>
-
+#include "epilogue.cuh"
 #include "wgmma_prologue.cuh"
 #include "wgmma_statistic.cuh"
 #include "wgmma_tile.cuh"
 
 namespace gemm {
 
-/// The unit of a raster of tiles: bands of RASTER rows of tiles, column by column within a band, so that the
-/// clusters that are at work share few rows of a and few columns of b, which then come from the L2 cache.
-struct Unit {
-    u32 row, col;
-};
-__device__ inline Unit unit_of(u32 index, u32 tiles_m, u32 tiles_n) {
-    const u32 band = index / (RASTER * tiles_n), in_band = index % (RASTER * tiles_n);
-    const u32 height = min(RASTER, tiles_m - band * RASTER);
-    return {band * RASTER + in_band % height, in_band / height};
-}
 /// A block's row and column of tiles, in the unit of its cluster.
 __device__ inline Unit own_tile(const Unit& unit, u32 rank) {
     return {unit.row * cluster_m + (cluster_m > 1 ? rank : 0),
@@ -38,11 +27,6 @@ __device__ inline u32 units_n(u32 n) { return (n + tile_n * cluster_n - 1) / (ti
 __device__ inline u32 first_unit() { return cluster > 1 ? clusterid_x() : blockIdx.x; }
 __device__ inline u32 own_rank() { return cluster > 1 ? cluster_ctarank() : 0; }
 
-/// What the epilogue takes besides the accumulators; null where there is none.
-struct Extras {
-    const float *row_scale, *column_scale, *bias;
-    const Out* residual;
-};
 /// Where c is. Where its rows begin at 16 bytes, they are stored by tensor copies of whole chunks or, where a
 /// tile's rows may end before the tensor's do and there is no map, by vectors; else element by element.
 struct Result {
@@ -216,94 +200,9 @@ __device__ __forceinline__ void multiply_tile(Accumulators& d, RingPlace<stages>
 
 // ---- the epilogue
 
-__device__ inline float float_of(float x) { return x; }
-__device__ inline float float_of(unsigned short bits) {
-    if constexpr (output == Output::bf16) return __uint_as_float(u32{bits} << 16);
-    float x;
-    asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(bits));
-    return x;
-}
-/// Two neighbours of c, the first in the lower half.
-__device__ inline u32 pack(float first, float second) {
-    u32 both;
-    if constexpr (output == Output::bf16)
-        asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(second), "f"(first));
-    else
-        asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(second), "f"(first));
-    return both;
-}
-
-/// An element of an array that is there, else another value. Predicated: no branch, and nothing at all where
-/// the stub does not use it.
-__device__ inline float load_if(bool is_there, const float* array, u64 index, float otherwise) {
-    float value;
-    asm("{\n"
-        "\t.reg .pred is_there;\n"
-        "\tsetp.ne.u32 is_there, %3, 0;\n"
-        "\tmov.f32 %0, %2;\n"
-        "\t@is_there ld.global.nc.f32 %0, [%1];\n"
-        "}"
-        : "=&f"(value)
-        : "l"(array + index), "f"(otherwise), "r"(static_cast<u32>(is_there)));
-    return value;
-}
-__device__ inline float load_if(bool is_there, const unsigned short* array, u64 index, float) {
-    unsigned short bits;
-    asm("{\n"
-        "\t.reg .pred is_there;\n"
-        "\tsetp.ne.u32 is_there, %2, 0;\n"
-        "\tmov.b16 %0, 0;\n"
-        "\t@is_there ld.global.nc.u16 %0, [%1];\n"
-        "}"
-        : "=&h"(bits)
-        : "l"(array + index), "r"(static_cast<u32>(is_there)));
-    return float_of(bits);
-}
-
-/// Of a row, and of a column, what the site may ask for.
-struct OfRow {
-    u32 row;
-    bool inside;
-    float scale;
-};
-struct OfCol {
-    u32 col;
-    bool inside;
-    float scale, bias;
-};
-__device__ inline OfRow of_row(const Tile& tile, const Extras& extras, u32 row) {
-    const bool inside = row < tile.row_end;
-    return {row, inside, load_if(inside && extras.row_scale, extras.row_scale, tile.c_row + row, 1.0f)};
-}
-__device__ inline OfCol of_col(const Tile& tile, const Result& to, u32 col) {
-    const bool inside = col < to.n;
-    const u64 in_batch = u64{tile.batch_b} * to.n + col;
-    return {col, inside, load_if(inside && to.extras.column_scale, to.extras.column_scale, in_batch, 1.0f),
-            load_if(inside && to.extras.bias, to.extras.bias, in_batch, 0.0f)};
-}
-
-// 8-bit elements have scales, and their products are scaled by default.
-#define GEMM_DEFAULT_EPILOGUE_bf16 ""
-#define GEMM_DEFAULT_EPILOGUE_f16 ""
-#define GEMM_DEFAULT_EPILOGUE_e4m3 "mul.f32 _acc, _acc, _row_scale; mul.f32 _acc, _acc, _col_scale;"
-#define GEMM_DEFAULT_EPILOGUE_e5m2 GEMM_DEFAULT_EPILOGUE_e4m3
-#define GEMM_DEFAULT_EPILOGUE_OF(TYPE) GEMM_DEFAULT_EPILOGUE_##TYPE
-#define GEMM_DEFAULT_EPILOGUE(TYPE) GEMM_DEFAULT_EPILOGUE_OF(TYPE)
-
-__device__ __forceinline__ void apply_epilogue(float& acc, const Tile& tile, const Result& to, const OfRow& r,
-                                               const OfCol& c) {
-    const float residual = load_if(r.inside && c.inside && to.extras.residual, to.extras.residual,
-                                   (tile.c_row + r.row) * to.n + c.col, 0.0f);
-    PTXGRAFT_COLD_SITE("epilogue", GEMM_DEFAULT_EPILOGUE(TYPE), mod(f32, acc), in(u32, row, r.row),
-                       in(u32, col, c.col), in(u32, batch, tile.batch_b), in(f32, row_scale, r.scale),
-                       in(f32, col_scale, c.scale), in(f32, bias, c.bias), in(f32, residual, residual));
-}
-
 // A warp's place in shared memory: 16 rows of a chunk of columns, in units of 16 bytes, which are permuted in
 // each row so that neither fragments (8 rows at a time) nor rows meet bank conflicts.
 
-/// Unrolled: as tensor copies permute rows of 128 bytes.
-__device__ inline u32 unit_out(u32 row, u32 unit) { return row * 128 + ((unit ^ row % 8) * 16); }
 /// Compact: the unit of columns 4 u to 4 u + 3 as f32. A row of 16 units has its two halves (8 units, all
 /// banks) permuted apart.
 __device__ inline u32 unit_f32(u32 row, u32 unit) {
@@ -334,15 +233,6 @@ __device__ __forceinline__ void put_packed(u32 to, const float* d) {
                      "r"(pack(d[6], d[7]))
                      : "memory");
 }
-__device__ inline uint4 load_shared(u32 address) {
-    uint4 v;
-    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-                 : "r"(address)
-                 : "memory");
-    return v;
-}
-
 __device__ inline void store_if(bool is_inside, Out* to, const uint4& v) {
     asm volatile(
         "{\n"

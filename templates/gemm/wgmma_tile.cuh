@@ -3,27 +3,17 @@
 /// What the parts of the GEMMs of wgmma.cuh have in common: the tunables, and where tiles of a and b stand in
 /// shared memory, with the mbarriers of each stage.
 
-#include "../hardware/tma.cuh"
-#include "../hardware/wgmma.cuh"
+#include "tile.cuh"
 
 namespace gemm {
-using namespace hardware;
 
-enum class Output { f32, bf16, f16 };
-enum class Order { row, column };
 enum class Schedule { cooperative, pingpong };
 enum class Epilogue { unrolled, compact };
 
-constexpr Element type = Element::TYPE;
-constexpr Output output = Output::OUTPUT;
-constexpr Major major_a = Order::LAYOUT_A == Order::row ? Major::k : Major::mn;
-constexpr Major major_b = Order::LAYOUT_B == Order::column ? Major::k : Major::mn;
 constexpr Schedule schedule = Schedule::SCHEDULE;
 constexpr Epilogue epilogue = Epilogue::EPILOGUE;
 
 constexpr u32 tile_m = TILE_M, tile_n = TILE_N, stages = STAGES;
-constexpr u32 row_bytes = 128;  // of a tile: as much as the swizzle has
-constexpr u32 tile_k = row_bytes / bytes_of(type);
 constexpr u32 a_bytes = tile_m * row_bytes, b_bytes = tile_n * row_bytes, stage_bytes = a_bytes + b_bytes;
 
 // The blocks of a cluster take tiles of c that lie one below the other (cluster_m) or side by side
@@ -42,11 +32,7 @@ static_assert(group_m % 64 == 0 && group_m * tile_n <= 64 * 256, "128 accumulato
 
 // The way out: each warp takes 16 rows of its tile through a place in shared memory of its own, a chunk of so
 // many columns, 128 bytes of c's rows, at a time, from where they go to global memory whole rows at a time.
-template <Output> struct OutOf { using Bits = unsigned short; };
-template <> struct OutOf<Output::f32> { using Bits = float; };
-using Out = OutOf<output>::Bits;
-constexpr u32 chunk = 128 / sizeof(Out), chunks = tile_n / chunk;
-constexpr u32 vector = 16 / sizeof(Out);  // elements of c that a lane writes at once
+constexpr u32 chunks = tile_n / chunk;
 // Unrolled: two chunks, of which one is written while a tensor copy reads the other one. Compact: one as f32.
 constexpr u32 chunk_bytes = 16 * (epilogue == Epilogue::unrolled ? 128 : chunk * 4);
 constexpr u32 staging_bytes = (epilogue == Epilogue::unrolled ? 2 : 1) * chunk_bytes;
@@ -62,12 +48,5 @@ __device__ inline u32 full_of(u32 stage) { return shared_address(shared + barrie
 __device__ inline u32 empty_of(u32 stage) { return full_of(stage) + 8 * stages; }
 /// The mbarrier by which a consumer is told, by the other one, that its turn to multiply has come.
 __device__ inline u32 turn_of(u32 consumer) { return full_of(2 * stages + consumer); }
-
-/// A tile of c: its first row and column, the row where its rows end, and which matrices of the batches of a
-/// and of b it is of. `c_row` is what c's row 0 of it has in all rows of c.
-struct Tile {
-    u32 row, col, row_end, batch_a, batch_b;
-    u64 c_row;
-};
 
 }  // namespace gemm

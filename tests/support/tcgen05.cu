@@ -1,6 +1,7 @@
 // What instructions of tcgen05 compute (PTX ISA 9.7.16), by one thread at a time, for machines that have
 // none: tensor memory is in global memory, and all is done when a call returns. Of the instructions there is
-// what the GEMMs of examples/dsl use: K-major matrices in tiles of 128 bytes a row with that swizzle.
+// what the GEMMs of examples/dsl and templates/gemm use: matrices of either major in rows of 128 bytes with
+// that swizzle.
 
 using u32 = unsigned;
 using u64 = unsigned long long;
@@ -37,6 +38,15 @@ __device__ u32 byte_of(u64 descriptor, u32 row, u32 byte, u32 group, u32 rank) {
     return load(address, group, rank);
 }
 
+// A byte of a matrix along m or n: panels of 128 bytes, `leading` after each other, of rows of the depth.
+__device__ u32 byte_of_transposed(u64 descriptor, u32 byte, u32 row, u32 group, u32 rank) {
+    const u32 begin = (descriptor & 0x3FFF) << 4, leading = (descriptor >> 16 & 0x3FFF) << 4,
+              stride = (descriptor >> 32 & 0x3FFF) << 4;
+    if ((descriptor >> 46 & 7) != 1 || descriptor >> 61 != 2 || begin % 1024 != 0) __trap();
+    const u32 address = begin + byte / 128 * leading + row / 8 * stride + row % 8 * 128 + byte % 128;
+    return load(address ^ (address >> 7 & 7) << 4, group, rank);
+}
+
 __device__ float decoded(u32 bits, u32 exponent_bits, u32 mantissa_bits, int bias) {
     const int exponent = bits >> mantissa_bits & ((1 << exponent_bits) - 1);
     const int mantissa = bits & ((1 << mantissa_bits) - 1);
@@ -47,14 +57,21 @@ __device__ float decoded(u32 bits, u32 exponent_bits, u32 mantissa_bits, int bia
 // The kinds as the names of products have them.
 enum Kind { f16, f8f6f4, mxf8f6f4, mxf4, mxf4nvf4 };
 __device__ u32 depth_of(u32 kind) { return kind == f16 ? 16 : kind == f8f6f4 || kind == mxf8f6f4 ? 32 : 64; }
-__device__ float element(u32 kind, u32 type, u64 descriptor, u32 row, u32 i, u32 group, u32 rank) {
-    const u32 byte = i * 32 / depth_of(kind), low = byte_of(descriptor, row, byte, group, rank);
+// Of row `row` of A, or column of B, what is in place i along the depth.
+__device__ float element(u32 kind, u32 type, u64 descriptor, u32 row, u32 i, bool is_transposed, u32 group,
+                         u32 rank) {
+    const u32 size = kind == f16 ? 2 : 1, byte = i * 32 / depth_of(kind);
+    const auto byte_at = [&](u32 at) {
+        return is_transposed ? byte_of_transposed(descriptor, row * size + at, i, group, rank)
+                             : byte_of(descriptor, row, byte + at, group, rank);
+    };
+    const u32 low = byte_at(0);
     if (kind == f16) {
-        const u32 bits = low | byte_of(descriptor, row, byte + 1, group, rank) << 8;
+        const u32 bits = low | byte_at(1) << 8;
         return type == 0 ? decoded(bits, 5, 10, 15) : decoded(bits, 8, 7, 127);
     }
     if (kind == mxf4 || kind == mxf4nvf4) {
-        if (type != 1) __trap();
+        if (type != 1 || is_transposed) __trap();
         return decoded(low >> i % 2 * 4 & 15, 2, 1, 1);
     }
     if (type > 1) __trap();
@@ -80,14 +97,14 @@ extern "C" __device__ __noinline__ void tcgen05_mma(u32 d, u64 a, u64 b, u32 ins
     for (u32 col = 0; col < n; ++col)
         for (u32 i = 0; i < depth; ++i) {
             const u32 rank = col / (n / group);
-            of_b[col][i] = element(kind, type_b, b, col % (n / group), i, group, rank);
+            of_b[col][i] = element(kind, type_b, b, col % (n / group), i, instruction >> 16 & 1, group, rank);
             if (is_scaled) of_b[col][i] *= scale(scale_b, col, id_b, i / size, is_ue8m0);
         }
     for (u32 row = 0; row < m; ++row) {
         float of_a[64];
         bool has_any = false;
         for (u32 i = 0; i < depth; ++i) {
-            of_a[i] = element(kind, type_a, a, row % 128, i, group, row / 128);
+            of_a[i] = element(kind, type_a, a, row % 128, i, instruction >> 15 & 1, group, row / 128);
             if (is_scaled) of_a[i] *= scale(scale_a, row, id_a, i / size, is_ue8m0);
             has_any |= of_a[i] != 0;
         }
@@ -123,9 +140,11 @@ extern "C" __device__ __noinline__ u64 tcgen05_cells(u32 address) {
     return (u64)&tensor_memory[block()][lane + thread % 32][address & 0xFFFF];
 }
 
+#ifndef TCGEN05_INCLUDED
 // All functions are wanted in the module's PTX.
 extern "C" __global__ void keep(u32* out) {
     tcgen05_mma(out[0], out[1], out[2], out[3], out[4], out[5], out[6], out[7], out[8], out[9]);
     tcgen05_cp(out[10], out[11]);
     out[12] = tcgen05_cells(out[13]);
 }
+#endif
