@@ -119,5 +119,52 @@ void BM_EvaluatorPrepare(benchmark::State& state) {
 }
 BENCHMARK(BM_EvaluatorPrepare)->DenseRange(0, 1)->Unit(benchmark::kMicrosecond);
 
+// Single forms over columns: nanoseconds of a point, and how many of an fma in the same run.
+constexpr const char* forms[] = {
+    "fma.rn.f32",     "add.rn.f32",         "add.rm.f32",       "mul.rz.f32",      "fma.rp.f32",
+    "ex2.approx.f32", "ex2.approx.ftz.f32", "lg2.approx.f32",   "tanh.approx.f32", "sin.approx.f32",
+    "cos.approx.f32", "rcp.approx.f32",     "rsqrt.approx.f32", "sqrt.approx.f32", "div.approx.f32"};
+
+struct FormRun {
+    std::vector<float> x, y;
+    stack::Evaluator evaluator;
+
+    explicit FormRun(std::string_view form) : x(points), y(points) {
+        const auto machine =
+            *stack::Machine::make(stack::find_set("full"), *Signature::parse("in f32 x, out f32 y"));
+        const std::string_view opcode = form.substr(0, form.find('.'));
+        const std::size_t inputs = opcode == "fma"                                         ? 3
+                                   : opcode == "add" || opcode == "mul" || opcode == "div" ? 2
+                                                                                           : 1;
+        std::string program;
+        for (std::size_t k = 0; k < inputs; ++k) program += "x ";
+        program += std::string(form) + " -> y";
+        evaluator = *stack::Evaluator::make(*stack::parse(program, machine), machine);
+        for (std::size_t i = 0; i < points; ++i) x[i] = static_cast<float>(i % 1021) / 64.0f + 0.01f;
+    }
+    void run(const stack::RunOptions& options = {}) {
+        const void* const in[] = {x.data(), nullptr};
+        void* const out[] = {nullptr, y.data()};
+        evaluator.run({in, out, points}, options);
+        benchmark::DoNotOptimize(y.data());
+        benchmark::ClobberMemory();
+    }
+};
+
+void BM_EvaluateForm(benchmark::State& state) {
+    const char* const form = forms[state.range(0)];
+    const stack::RunOptions options{
+        state.range(1) == 0 ? stack::Approximation::exact : stack::Approximation::hashed, 1};
+    FormRun measured(form), fma("fma.rn.f32");
+    const double begin = seconds();
+    for (auto _ : state) measured.run(options);
+    const double spent = (seconds() - begin) / static_cast<double>(state.iterations());
+    state.SetLabel(std::string(form) + (state.range(1) == 0 ? "" : ", at edges"));
+    state.counters["ns_per_point"] = spent / points * 1e9;
+    state.counters["ratio_to_fma"] = spent / seconds_of([&] { fma.run(); });
+}
+BENCHMARK(BM_EvaluateForm)->ArgsProduct({benchmark::CreateDenseRange(0, std::size(forms) - 1, 1), {0}});
+BENCHMARK(BM_EvaluateForm)->ArgsProduct({benchmark::CreateDenseRange(5, std::size(forms) - 1, 1), {1}});
+
 }  // namespace
 }  // namespace ptxgraft

@@ -2,6 +2,7 @@
 #include <cfenv>
 #include <cmath>
 
+#include "arithmetic/guess.hpp"
 #include "arithmetic/rounding.hpp"
 
 namespace ptxgraft::arithmetic {
@@ -240,12 +241,12 @@ template <Operation O> Resolved resolve_arithmetic(Modifiers m, Shape) {
     const AnyRounding rounding = or_nearest(take_rounding(m));
     return at_rounding(
         m, rounding, []<Rounding R> { return make_rounded64<&arithmetic64<O, R>, R>(); },
-        []<Rounding R, bool Ftz, bool Sat> { return make_rounded<&arithmetic<O, R, Ftz, Sat>, R>(); });
+        []<Rounding R, bool Ftz, bool Sat> { return make_fast<&arithmetic<O, R, Ftz, Sat>>(); });
 }
 Resolved fma_at(Modifiers m, AnyRounding rounding) {
     return at_rounding(
         m, rounding, []<Rounding R> { return make_rounded64<&fused64<R>, R>(); },
-        []<Rounding R, bool Ftz, bool Sat> { return make_rounded<&fused<R, Ftz, Sat>, R>(); });
+        []<Rounding R, bool Ftz, bool Sat> { return make_fast<&fused<R, Ftz, Sat>>(); });
 }
 Resolved resolve_fma(Modifiers m, Shape) {
     const AnyRounding rounding = take_rounding(m);
@@ -269,10 +270,24 @@ Resolved resolve_div(Modifiers m, Shape) {
     return choose([]<bool Ftz> { return make<&div_full<Ftz>>(); }, ftz);
 }
 
+template <Function F, bool Ftz> PureInstruction in_vectors() {
+    if constexpr (F == sin_f)
+        return make_guessed<GuessSin, Ftz, &approximate<F, Ftz>>();
+    else if constexpr (F == cos_f)
+        return make_guessed<GuessCos, Ftz, &approximate<F, Ftz>>();
+    else if constexpr (F == lg2_f)
+        return make_guessed<GuessLg2, Ftz, &approximate<F, Ftz>>();
+    else if constexpr (F == ex2_f)
+        return make_guessed<GuessEx2, Ftz, &approximate<F, Ftz>>();
+    else if constexpr (F == tanh_f)
+        return make_guessed<GuessTanh, Ftz, &approximate<F, Ftz>>();
+    else
+        return make_fast<&approximate<F, Ftz>>();  // a division or a root
+}
 template <Function F> Resolved approximation(Modifiers m) {
     const bool ftz = m.take(".ftz");
     if (!m.take(".f32") || !m.done()) return std::nullopt;
-    return choose([]<bool Ftz> { return make<&approximate<F, Ftz>>(); }, ftz);
+    return choose([]<bool Ftz> { return in_vectors<F, Ftz>(); }, ftz);
 }
 template <Function F> Resolved resolve_approximate(Modifiers m, Shape) {
     return m.take(".approx") ? approximation<F>(m) : std::nullopt;
@@ -305,7 +320,7 @@ Resolved resolve_rsqrt(Modifiers m, Shape) {
 }
 // 9.7.3.22 has no .ftz: subnormals are kept.
 Resolved resolve_tanh(Modifiers m, Shape) {
-    return m.take(".approx") && m.take(".f32") && m.done() ? Resolved(make<&approximate<tanh_f, false>>())
+    return m.take(".approx") && m.take(".f32") && m.done() ? Resolved(in_vectors<tanh_f, false>())
                                                            : std::nullopt;
 }
 Resolved resolve_abs(Modifiers m, Shape) {

@@ -111,24 +111,33 @@ inline double value_of(const Format& format, std::uint32_t bits) {
     return sign * std::ldexp(exponent == 0 ? fraction : fraction + (1u << format.fraction_bits), scale);
 }
 
-/// Moves a result whose exact value lies `error` beyond it to the neighbour with an odd significand.
+/// Moves a result whose exact value lies `error` beyond it to the neighbour with an odd significand. This and
+/// add_odd have no branch, so that columns are vectorised.
 inline double to_odd(double result, double error) {
-    if (error == 0 || !std::isfinite(result)) return result;
-    auto bits = std::bit_cast<std::uint64_t>(result);
-    if ((bits & 1) != 0) return result;
+    const auto bits = std::bit_cast<std::uint64_t>(result);
     // Towards the error's side: away from zero when it has the result's sign.
-    if (result == 0) return error;
-    bits = (error > 0) == (result > 0) ? bits + 1 : bits - 1;
-    return std::bit_cast<double>(bits);
+    const std::uint64_t away = bits + 1, back = bits - 1;
+    const double above = std::bit_cast<double>(result > 0 ? away : back);
+    const double below = std::bit_cast<double>(result > 0 ? back : away);
+    double odd = error > 0 ? above : below;
+    odd = result == 0 ? error : odd;
+    odd = error == 0 ? result : odd;
+    odd = std::abs(result) <= std::numeric_limits<double>::max() ? odd : result;
+    odd = (bits & 1) != 0 ? result : odd;
+    return odd;
 }
 
 /// a + b rounded to odd. Exact cancellation gives +0, or -0 under .rm (PTX follows IEEE 754 6.3).
 inline double add_odd(double a, double b, Rounding mode = Rounding::rn) {
     const double sum = a + b;
-    if (sum == 0 && mode == Rounding::rm && (std::signbit(a) || std::signbit(b))) return -0.0;
     const double b_part = sum - a;  // Knuth's TwoSum
     const double error = (a - (sum - b_part)) + (b - b_part);
-    return to_odd(sum, error);
+    const double odd = to_odd(sum, error);
+    if (mode != Rounding::rm) return odd;
+    // of a sum that is zero, the sign of either
+    const std::uint64_t signs =
+        (std::bit_cast<std::uint64_t>(a) | std::bit_cast<std::uint64_t>(b)) >> 63 << 63;
+    return sum == 0 ? std::bit_cast<double>(signs) : odd;
 }
 /// a / b rounded to odd, for operands of formats narrower than double.
 inline double div_odd(double a, double b) {
@@ -190,14 +199,15 @@ inline float to_f32(double value, Rounding mode) {
     const auto nearest = static_cast<float>(value);
     if (mode == Rounding::rn) return nearest;
     const auto rounded = static_cast<double>(nearest);
-    const auto bits = std::bit_cast<std::uint32_t>(nearest);
-    const bool is_negative = bits >> 31 != 0, is_above = rounded > value, is_below = rounded < value;
     // as an integer a float's neighbour towards zero is one less
-    const std::uint32_t towards_zero = is_negative ? is_below : is_above,
-                        away = is_negative ? is_above : is_below;
-    if (mode == Rounding::rz) return std::bit_cast<float>(bits - towards_zero);
-    const bool goes_away = is_negative == (mode == Rounding::rm);
-    return std::bit_cast<float>(goes_away ? bits + away : bits - towards_zero);
+    const auto bits = std::bit_cast<std::uint32_t>(nearest);
+    const std::uint32_t is_negative = bits >> 31;
+    const std::uint32_t is_above = rounded > value ? 1 : 0, is_below = rounded < value ? 1 : 0;
+    const std::uint32_t up = bits + (1 - 2 * is_negative), down = bits - (1 - 2 * is_negative);
+    const std::uint32_t below_it = is_above != 0 ? down : bits, above_it = is_below != 0 ? up : bits;
+    if (mode == Rounding::rm) return std::bit_cast<float>(below_it);
+    if (mode == Rounding::rp) return std::bit_cast<float>(above_it);
+    return std::bit_cast<float>(is_negative != 0 ? above_it : below_it);
 }
 /// .sat: to [0, 1]; NaN and -0 become +0.
 inline float saturate(float a) { return a > 0.0f ? (a < 1.0f ? a : 1.0f) : 0.0f; }
