@@ -1,9 +1,9 @@
 #pragma once
 /// @file ptxgraft.hpp
 /// Everything of the C++ API. One header per stage: error, target, syntax, isa, site, stub, stack, set,
-/// program, expression, evaluate, accuracy, link, worker, cache, launch, emulator (its observer, its coverage,
-/// tolerances of sums), coverage, device, graph, tensor_map, route, kernel, template. The emitter, dsl.hpp,
-/// is included by itself: its table costs a compiler 0.4 s.
+/// program, expression, evaluate, accuracy, link, worker, cache, launch, emulator (its observer, its
+/// coverage, tolerances of sums), coverage, device, graph, tensor_map, route, kernel, template. The emitter,
+/// dsl.hpp, is included by itself: its table costs a compiler 0.4 s.
 
 #include "ptxgraft/accuracy.hpp"
 #include "ptxgraft/cache.hpp"
