@@ -14,9 +14,9 @@
 /// for (const Elite& elite : search.elites()) std::cout << print(elite.genome.programs[0], machine);
 /// @endcode
 ///
-/// **How it searches.** The genome is a stack program for each site, of which any bytes are valid (stack.hpp),
-/// and a value for each tunable. Candidates are drawn in blocks. A parent is an elite of the archive
-/// (MAP-Elites: Mouret and Clune, "Illuminating search spaces by mapping elites", 2015), or one of the
+/// **How it searches.** The genome is a stack program for each site, of which any bytes are valid
+/// (stack.hpp), and a value for each tunable. Candidates are drawn in blocks. A parent is an elite of the
+/// archive (MAP-Elites: Mouret and Clune, "Illuminating search spaces by mapping elites", 2015), or one of the
 /// population, drawn by epsilon-lexicase selection over the errors of its cases (La Cava, Spector, Danai,
 /// "Epsilon-lexicase selection for regression", GECCO 2016); a child is made by an operator (see Operator),
 /// most often by UMAD (Helmuth, McPhee, Spector, "Program synthesis using uniform mutation by addition and
@@ -233,7 +233,7 @@ struct Operator {
 /// | replace | a gene by one that pops and pushes the same, or another of its kind |
 /// | swap | two genes |
 /// | delete | a gene, or a run of them |
-/// | constant | a constant by a step of some ulp, by a factor near 1, by its neighbours' value, or from a list |
+/// | constant | a constant by some ulp, its exponent, its sign; of integers a bit, a shift; or another |
 /// | crossover | genes of both parents in turns, or a segment of one in the other, or a whole site |
 /// | tunable | another value of a tunable |
 /// | fresh | a random program |
