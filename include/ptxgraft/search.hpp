@@ -16,8 +16,8 @@
 ///
 /// **How it searches.** The genome is a stack program for each site, of which any bytes are valid
 /// (stack.hpp), and a value for each tunable. Candidates are drawn in blocks. A parent is an elite of the
-/// archive (MAP-Elites: Mouret and Clune, "Illuminating search spaces by mapping elites", 2015), or one of the
-/// population, drawn by epsilon-lexicase selection over the errors of its cases (La Cava, Spector, Danai,
+/// archive (MAP-Elites: Mouret and Clune, "Illuminating search spaces by mapping elites", 2015), or one of
+/// the population, drawn by epsilon-lexicase selection over the errors of its cases (La Cava, Spector, Danai,
 /// "Epsilon-lexicase selection for regression", GECCO 2016); a child is made by an operator (see Operator),
 /// most often by UMAD (Helmuth, McPhee, Spector, "Program synthesis using uniform mutation by addition and
 /// deletion", GECCO 2018). Children whose dataflow was seen before are drawn anew, at no cost of a gate. What
