@@ -23,16 +23,20 @@
 /// | `constants` | numbers that constants often are |
 /// | `tunables` | names with lists of whole numbers |
 /// | `inputs` | for each `in` and `mod` operand how its points are made: below |
-/// | `reference` | an expression (expression.hpp) over the operands, computed in f64 where they are floats; `{"program": TEXT}` a stack program of the set `full`; `{"values": [[…]]}` a list for each `mod` or `out` register |
+/// | `reference` | what is right: below |
 /// | `measure` | `absolute`, `relative`, `ulp` or `bits` (Measure) |
 /// | `bound` | the largest error of a right program; 0 where it is missing |
 /// | `screen` | points that are tried first: 64 |
 /// | `perturb` | false: approximate instructions are exact; true where it is missing (ColumnsOptions) |
 /// | `objective` | `instructions` or `error` |
-/// | `axes` | `instructions` and `error`, each with its edges; instructions 1 to 32 where it is missing |
-/// | `options` | `seed`, `strategy` (`evolve`, `random`, `climb`), `islands`, `population`, `block`, `tournament`, `cell_depth`, `migration`, `stagnation`, `attempts`, `refine`, `adapt`, `operators` (weights by name) |
+/// | `axes` | `instructions` and `error`, each with its edges; instructions 1 to 32 by default |
+/// | `options` | members of Options by their names; `operators` are weights by name |
 /// | `budget` | `candidates`, `seconds`, `cpu_seconds` |
 /// | `target` | `cost`, and `instructions` and `error` |
+///
+/// The reference is an expression (expression.hpp) over the operands, computed in f64 where they are floats;
+/// or `{"program": TEXT}`, a stack program of the set `full`; or `{"values": [[…], …]}`, a list for each
+/// `mod` or `out` register.
 ///
 /// All points are those of the first count that is said, or all lists are of one length:
 ///
