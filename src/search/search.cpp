@@ -171,6 +171,11 @@ struct Search::Data {
                     taken.push_back({&block.candidates[block.asked], &block.results[block.asked]});
         return taken;
     }
+    // They were not judged: they are asked for again.
+    void give_back(std::span<const Waiting> waiting) {
+        for (const Waiting& one : waiting) one.result->reset();
+        for (Block& block : blocks) block.asked = block.committed;
+    }
     // Where the result of a candidate belongs; null where it is not known.
     std::optional<Result>* place_of(std::uint64_t index) {
         for (Block& block : blocks) {
@@ -185,7 +190,7 @@ struct Search::Data {
     void judge(std::span<Gate* const> with, std::span<const Waiting> waiting,
                std::vector<Counts>& counts) const;
     Expected<void> judge_all(std::span<Gate* const> with, std::span<const Waiting> waiting,
-                             std::vector<Counts>& counts) const;
+                             std::vector<Counts>& counts);
 };
 
 // A search whose log is in the archive: blocks that are whole are taken from there, the others are drawn
@@ -315,19 +320,24 @@ void Search::Data::judge(std::span<Gate* const> with, std::span<const Waiting> w
 }
 
 Expected<void> Search::Data::judge_all(std::span<Gate* const> with, std::span<const Waiting> waiting,
-                                       std::vector<Counts>& counts) const {
+                                       std::vector<Counts>& counts) {
     std::atomic<std::size_t> next = 0;
     const std::size_t parts = (waiting.size() + judged_at_once - 1) / judged_at_once;
-    on_threads(std::min<std::size_t>(threads, parts), [&](std::size_t) {
-        for (std::size_t first = next.fetch_add(judged_at_once); first < waiting.size();
-             first = next.fetch_add(judged_at_once))
-            judge(with, waiting.subspan(first, std::min(judged_at_once, waiting.size() - first)), counts);
-    });
-    for (const auto& [candidate, result] : waiting)
-        if (!is_finite(**result))
-            return fail(Errc::result_unknown,
-                        std::to_string(candidate->index) + ", whose numbers are not numbers");
-    return {};
+    try {
+        on_threads(std::min<std::size_t>(threads, parts), [&](std::size_t) {
+            for (std::size_t first = next.fetch_add(judged_at_once); first < waiting.size();
+                 first = next.fetch_add(judged_at_once))
+                judge(with, waiting.subspan(first, std::min(judged_at_once, waiting.size() - first)), counts);
+        });
+    } catch (...) {  // of a gate
+        give_back(waiting);
+        throw;
+    }
+    const auto wrong = std::ranges::find_if(waiting, [](const Waiting& w) { return !is_finite(**w.result); });
+    if (wrong == waiting.end()) return {};
+    const std::uint64_t index = wrong->candidate->index;
+    give_back(waiting);
+    return fail(Errc::result_unknown, std::to_string(index) + ", whose numbers are not numbers");
 }
 
 Expected<Summary> Search::run(std::span<Gate* const> gates, const RunOptions& options) {

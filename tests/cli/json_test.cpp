@@ -50,7 +50,7 @@ std::vector<Words> all_verbs(const Words& prefix = {}) {
 }
 
 // These write a text that was asked for, and no facts about it.
-const std::set<Words> without_facts{{"compile"}, {"canonical"}};
+const std::set<Words> without_facts{{"compile"}, {"canonical"}, {"search", "export"}};
 
 // A command of each of the others.
 const std::map<Words, std::vector<Words>> commands{
@@ -72,6 +72,7 @@ const std::map<Words, std::vector<Words>> commands{
      {{"affine.ptx", "--device", "emulator", "--entry", "affine", "--block", "4", "--profile", "--arg",
        "in=x.npy", "out=f32:4:y.npy", "f32=0.5", "u32=4"}}},
     {{"devices"}, {{}}},
+    {{"search", "best"}, {{"found.sqlite"}}},
     {{"cache", "stats"}, {{}}},
     {{"cache", "clear"}, {{}}},
     {{"cache", "verify"}, {{}}},
@@ -86,6 +87,10 @@ Words command_of(const Words& verb, const Words& rest) {
 TEST_F(Cli, EveryVerbThatPrintsFactsPrintsJson) {
     const auto verbs = all_verbs();
     ASSERT_GE(verbs.size(), 15u);
+    write_file("task.json",
+               R"({"signature": "in u32 x, out u32 y", "set": ["not.b32"], "inputs": {"x": [0, 1]},
+                                "reference": "y = ~x", "budget": {"candidates": 100}})");
+    ASSERT_EQ(ptxgraft({"search", "task.json", "--archive", "found.sqlite", "--json"}).status, 0);
     for (const Words& verb : verbs) {
         const std::string name = testing::PrintToString(verb);
         const bool has_json = ptxgraft(command_of(verb, {"--help"})).out.find("--json") != std::string::npos;

@@ -299,7 +299,11 @@ TEST(Route, EverySiteOfEveryTemplateCanBeCalled) {
         EXPECT_TRUE(cubin) << describe(cubin.error(), rendered->ptx);
         const auto kernel = skeleton->graft(grafts, *Device::open("emulator"),
                                             {.entry = from.entry(), .routes = {.route = Route::automatic}});
-        EXPECT_TRUE(kernel) << describe(kernel.error());
+        if (from.name() == "gemm/tcgen05") {  // which the emulator does not run
+            EXPECT_EQ(kernel.error().code, Errc::target_differs);
+        } else {
+            EXPECT_TRUE(kernel) << describe(kernel.error());
+        }
     }
 }
 

@@ -8,11 +8,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <stdexcept>
 
 #include "support/files.hpp"
 
@@ -283,6 +285,42 @@ TEST(Search, RefusesResultsThatItDidNotAskFor) {
     EXPECT_EQ(told.error().code, Errc::result_unknown);
     const Result nan[] = {{.index = search->ask(1)->at(0).index, .cost = NAN}};
     EXPECT_FALSE(search->tell(nan));
+}
+
+// A gate that throws, or gives no numbers, for a while.
+struct BrokenGate final : Gate {
+    std::atomic<int> left = 1;
+    bool throws = true;
+    [[nodiscard]] std::string_view name() const override { return "broken"; }
+    void evaluate(std::span<const Candidate* const> candidates, std::span<Result* const> results) override {
+        for (std::size_t k = 0; k < candidates.size(); ++k) {
+            results[k]->status = Status::infeasible;
+            results[k]->errors = {1.0f};
+            if (left-- <= 0) continue;
+            if (throws) throw std::runtime_error("broken");
+            results[k]->cost = NAN;
+        }
+    }
+};
+
+TEST(Search, JudgesAgainWhatAGateDidNotJudge) {
+    for (const bool throws : {true, false}) {
+        auto search = Search::open("", space_of("in u32 x, out u32 y", words), {.block = 64});
+        ASSERT_TRUE(search);
+        BrokenGate gate;
+        gate.throws = throws;
+        Gate* const gates[] = {&gate};
+        const RunOptions options{.budget = {.candidates = 100}, .threads = 2};
+        if (throws) {
+            EXPECT_THROW((void)search->run(gates, options), std::runtime_error);
+        } else {
+            EXPECT_EQ(search->run(gates, options).error().code, Errc::result_unknown);
+        }
+        EXPECT_EQ(search->ledger().judged, 0u);
+        ASSERT_TRUE(search->run(gates, options));
+        EXPECT_EQ(search->ledger().judged, 100u);
+        EXPECT_EQ(search->ledger().by_status[static_cast<std::size_t>(Status::infeasible)], 100u);
+    }
 }
 
 TEST(Search, RefusesWhatIsNoSpace) {
