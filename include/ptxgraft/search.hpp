@@ -180,8 +180,9 @@ struct ColumnsOptions {
 };
 
 /// The gate that evaluates programs over cases on the CPU. The space has one site, without effects. Its
-/// descriptor is {instructions, largest error}; what passes `bound` on any point is infeasible. Errors:
-/// Errc::space_invalid, Errc::cases_invalid.
+/// descriptor is {instructions, largest error}, where moves are no instructions; what passes `bound` on any
+/// point is infeasible. Errors: Errc::space_invalid; Errc::cases_invalid, also for results that are no values
+/// of an integer's type, or beyond 2^53.
 [[nodiscard]] PTXGRAFT_API Expected<std::unique_ptr<Gate>> columns(const Space& space, Cases cases,
                                                                    const ColumnsOptions& options = {});
 
@@ -190,6 +191,7 @@ struct ColumnsOptions {
 struct EnumerateOptions {
     std::uint32_t instructions = 3;           ///< programs of at most so many are tried
     std::uint64_t trials = 0;                 ///< it gives up behind so many; 0: never
+    bool perturb = true;                      ///< as ColumnsOptions has it
     std::uint32_t threads = 0;                ///< 0: one per processor
     const std::atomic<bool>* stop = nullptr;  ///< set by whoever wants it to end
 };
@@ -199,17 +201,17 @@ struct Enumeration {
     std::optional<stack::Program> program;
     std::uint32_t instructions = 0;  ///< of the program
     std::uint64_t trials = 0;        ///< instructions that were evaluated
-    /// All shorter programs, and without a program all of `instructions`, were tried. What differs from one
-    /// that was tried only in the order of its instructions, or in values that agree on the screen's points,
-    /// is not tried again: such a program computes the same on them.
+    /// All shorter programs, and without a program all of `instructions`, were tried. Of values that agree on
+    /// the screen (here at least 256 points, or all) only one is worked on, so a program that needs two of
+    /// them is not seen; with no more points than that there is none.
     bool is_complete = true;
 };
 
 /// Tries all straight-line programs of the site's forms, from short ones on, over the operands and the
 /// space's constants: that nothing shorter is right is then proved, for these points, forms and constants.
-/// Moves of bits between types (`as.f32.u32`) count as nothing. Forms with several results, with effects, or
-/// with an immediate of more than 256 values do not take part. The space has one site with one register that
-/// the cases know. Errors: Errc::space_invalid, Errc::cases_invalid.
+/// Moves of bits between types (`as.f32.u32`) count as nothing. Forms with several results, with none or more
+/// than 4 inputs, with effects, with two immediates or one of more than 256 values take no part. The space
+/// has one site, of which the cases know one register. Errors: Errc::space_invalid, Errc::cases_invalid.
 [[nodiscard]] PTXGRAFT_API Expected<Enumeration> enumerate(const Space& space, const Cases& cases,
                                                            const EnumerateOptions& options = {});
 
@@ -245,7 +247,7 @@ struct Budget {
     double cpu_seconds = 0;        ///< of all threads of this process
 };
 
-/// The search ends where an elite has at most this cost, and a descriptor at most this on each axis.
+/// It ends where an elite, the best of its cell, has at most this cost, and at most this on each axis.
 struct Target {
     double cost = 0;
     std::vector<double> descriptor = {};

@@ -165,37 +165,47 @@ class Progress {
     Clock::time_point begin_ = Clock::now(), last_ = Clock::now();
 };
 
+// Sets the stop when Ctrl-C has come, or when the time is over.
+class Watch {
+  public:
+    explicit Watch(double seconds = 0)
+        : thread_([this, seconds](const std::stop_token& ended) {
+              const auto begin = std::chrono::steady_clock::now();
+              while (!ended.stop_requested() && !stop_) {
+                  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+                  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
+                  if (interrupt_.came() || (seconds != 0 && spent.count() >= seconds)) stop_ = true;
+              }
+          }) {}
+    [[nodiscard]] const std::atomic<bool>& stop() const { return stop_; }
+    [[nodiscard]] bool came() const { return interrupt_.came(); }
+
+  private:
+    Interrupt interrupt_;
+    std::atomic<bool> stop_ = false;
+    std::jthread thread_;
+};
+
 search::Summary run(search::Search& search, const search::Task& task, const SearchFlags& flags) {
     const auto gate = take(search::columns(search.space(), task.cases, task.columns), {}, flags.task);
     search::Gate* const gates[] = {gate.get()};
-    const Interrupt interrupt;
-    std::atomic<bool> stop = false;
+    const Watch watch;
     Progress progress(flags.json);
     search::RunOptions options{
-        .budget = task.budget, .target = task.target, .threads = flags.jobs, .stop = &stop};
-    options.progress = [&](const search::Ledger& ledger) {
-        if (interrupt.came()) stop = true;
-        progress.show(ledger);
-    };
+        .budget = task.budget, .target = task.target, .threads = flags.jobs, .stop = &watch.stop()};
+    options.progress = [&](const search::Ledger& ledger) { progress.show(ledger); };
     return take(search.run(gates, options), {}, flags.archive);
 }
 
 // All programs of a few instructions, from the shortest on.
 void enumerate_task(const search::Task& task, const SearchFlags& flags) {
-    const Interrupt interrupt;
-    std::atomic<bool> stop = false;
-    std::jthread watch([&](const std::stop_token& ended) {
-        while (!ended.stop_requested() && !stop) {
-            std::this_thread::sleep_for(std::chrono::milliseconds(20));
-            if (interrupt.came()) stop = true;
-        }
-    });
+    Watch watch(task.budget.seconds);
     const search::EnumerateOptions options{.instructions = flags.enumerates,
                                            .trials = task.budget.candidates,
+                                           .perturb = task.columns.perturb,
                                            .threads = flags.jobs,
-                                           .stop = &stop};
+                                           .stop = &watch.stop()};
     const auto found = take(search::enumerate(task.space, task.cases, options), {}, flags.task);
-    watch.request_stop();
     const stack::Machine& machine = task.space.sites[0].machine;
     const std::string text = found.program ? stack::print(*found.program, machine) : "";
     if (flags.json)
@@ -205,15 +215,18 @@ void enumerate_task(const search::Task& task, const SearchFlags& flags) {
                     {"trials", found.trials}});
     else if (found.program)
         fmt::print(
-            "{}\n# {} instructions, and none of these forms and constants has fewer: {} instructions tried\n",
+            "{}\n# {} instructions, and no program of these forms and constants that was tried has fewer: {} "
+            "trials\n",
             text, found.instructions, found.trials);
     else
-        fmt::print("# {}: {} instructions tried\n",
-                   found.is_complete
-                       ? fmt::format("none of at most {} instructions is right", flags.enumerates)
-                       : "given up before all were tried",
-                   found.trials);
-    if (interrupt.came()) throw Failure{"stopped by Ctrl-C\n", interrupted};
+        fmt::print(
+            "# {}: {} trials\n",
+            found.is_complete
+                ? fmt::format("no program of at most {} instructions, these forms and constants is right",
+                              flags.enumerates)
+                : "given up before all were tried",
+            found.trials);
+    if (watch.came()) throw Failure{"stopped by Ctrl-C\n", interrupted};
 }
 
 void search_task(const SearchFlags& flags) {
@@ -273,12 +286,14 @@ void show_best(const ArchiveFlags& flags) {
         for (const Elite& elite : front) all.push_back(json_of(elite, archive.space()));
         return print_json(all);
     }
+    const auto best = std::ranges::min_element(front, {}, &Elite::cost);
     for (const Elite& elite : front) {
-        fmt::print("// {}: candidate {}, cell {}\n", values_of(elite, archive.options().axes), elite.index,
-                   fmt::join(elite.cell, ","));
-        for (std::size_t s = 0; s < archive.space().sites.size(); ++s)
-            fmt::print("{}", stub_text(elite.genome.programs[s], archive.space().sites[s].machine));
+        const bool is_shown = &elite == &*best;
+        fmt::print("// {}: candidate {}, cell {}{}\n", values_of(elite, archive.options().axes), elite.index,
+                   fmt::join(elite.cell, ","), is_shown ? ", which follows" : "");
     }
+    for (std::size_t s = 0; s < archive.space().sites.size(); ++s)
+        fmt::print("{}", stub_text(best->genome.programs[s], archive.space().sites[s].machine));
 }
 
 void export_archive(const ArchiveFlags& flags) {
@@ -308,8 +323,8 @@ void add_search(CLI::App& app) {
     verb->add_flag("--json", flags->json, "A line of JSON for each event");
     verb->require_subcommand(0, 1);
     const auto shown = std::make_shared<ArchiveFlags>();
-    CLI::App* const best =
-        verb->add_subcommand("best", "Print the best stubs of an archive, as PTX that graft takes");
+    CLI::App* const best = verb->add_subcommand(
+        "best", "Print the best stub of an archive, or of a cell, as PTX that graft takes");
     best->add_option("ARCHIVE", shown->archive, "A search's archive")->required()->type_name("");
     best->add_option("--cell", shown->cell, "I,J: those of one cell alone");
     best->add_flag("--json", shown->json, "Print them as JSON");

@@ -20,6 +20,7 @@ template <class T> T load(const std::byte* at) {
 
 // A unit in the last place of numbers of the size of `right`.
 double ulp_of(Type type, double right) {
+    if (type != Type::f64 && type != Type::f32 && type != Type::f16 && type != Type::bf16) return 1;
     struct Format {
         int fraction, least;
     };
@@ -27,13 +28,29 @@ double ulp_of(Type type, double right) {
                           : type == Type::f16  ? Format{10, -24}
                           : type == Type::bf16 ? Format{7, -133}
                                                : Format{23, -149};
-    const bool is_float = type == Type::f64 || type == Type::f32 || type == Type::f16 || type == Type::bf16;
-    if (!is_float) return 1;
     if (right == 0) return std::ldexp(1.0, format.least);
     return std::ldexp(1.0, std::max(std::ilogb(right) - format.fraction, format.least));
 }
 
+bool is_float(Type type) {
+    return type == Type::f64 || type == Type::f32 || type == Type::f16 || type == Type::bf16;
+}
+
+// Whether a number is a value of an integer type. Beyond 2^53 doubles do not tell neighbours apart.
+bool is_word(Type type, double number) {
+    const bool is_signed = type == Type::s16 || type == Type::s32 || type == Type::s64;
+    const int width = static_cast<int>(std::max(bits(type), 1u));
+    const double high = std::min(std::ldexp(1.0, is_signed ? width - 1 : width) - 1, 0x1p53);
+    const double low = is_signed ? std::max(-std::ldexp(1.0, width - 1), -0x1p53) : 0;
+    return number == std::floor(number) && number >= low && number <= high;
+}
+
 }  // namespace
+
+std::uint64_t word_of(double number) {
+    if (number < 0) return static_cast<std::uint64_t>(static_cast<std::int64_t>(std::max(number, -0x1p63)));
+    return number < 0x1p64 ? static_cast<std::uint64_t>(number) : ~std::uint64_t{0};
+}
 
 std::vector<CaseRegister> case_registers(const Signature& signature) {
     std::vector<CaseRegister> made;
@@ -68,10 +85,9 @@ double error_of(double value, double right, Measure measure, Type type) {
     if (std::isnan(value)) return INFINITY;
     if (value == right) return 0;
     if (measure == Measure::bits) {
-        const auto word = [](double x) { return static_cast<std::uint64_t>(static_cast<std::int64_t>(x)); };
         const std::uint64_t mask =
             bits(type) >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits(type)) - 1;
-        return std::popcount((word(value) ^ word(right)) & mask);
+        return std::popcount((word_of(value) ^ word_of(right)) & mask);
     }
     if (std::isinf(value) || std::isinf(right)) return INFINITY;
     const double distance = std::abs(value - right);
@@ -106,12 +122,23 @@ Expected<void> check_cases(const Cases& cases, const std::vector<CaseRegister>& 
                             (registers[r].direction == Direction::in ? std::string("none: it is an input")
                                                                      : std::to_string(cases.count)));
     }
+    for (std::size_t r = 0; r < registers.size(); ++r) {
+        const Type type = registers[r].type;
+        if (is_float(type) && !cases.right[r].empty() && cases.measure == Measure::bits)
+            return fail(Errc::cases_invalid,
+                        "the measure bits is for integers, not for " + std::string(name(type)));
+        for (const double number : cases.right[r])
+            if (!is_float(type) && !is_word(type, number))
+                return fail(Errc::cases_invalid, std::to_string(number) + " is no " +
+                                                     std::string(name(type)) +
+                                                     ", or is beyond 2^53, where results are not told apart");
+    }
     if (!has_right) return fail(Errc::cases_invalid, "no register has results");
     return {};
 }
 
-std::vector<std::size_t> screen_of(const Cases& cases) {
-    const std::size_t count = std::min<std::size_t>(std::max(cases.screen, 1u), cases.count);
+std::vector<std::size_t> screen_of(const Cases& cases, std::uint32_t wanted) {
+    const std::size_t count = std::min<std::size_t>(std::max(wanted, 1u), cases.count);
     std::vector<std::size_t> order;
     for (std::size_t k = 0; k < count; ++k)
         order.push_back(count == 1 ? 0 : k * (cases.count - 1) / (count - 1));

@@ -62,7 +62,7 @@ class ColumnsGate final : public Gate {
   private:
     // Every so many-th point is of the screen, and the others follow it.
     void split(const Cases& cases) {
-        std::vector<std::size_t> order = screen_of(cases);
+        std::vector<std::size_t> order = screen_of(cases, cases.screen);
         std::vector<bool> is_first(cases.count, false);
         for (const std::size_t at : order) is_first[at] = true;
         fill(screen_, cases, order);
@@ -174,12 +174,8 @@ class ColumnsGate final : public Gate {
             const std::size_t first = errors.size();
             errors.resize(first + width, 0);
             for (std::size_t k = 0; k < screen_.count; ++k) {
-                const auto word = [](double x) {
-                    return static_cast<std::uint64_t>(static_cast<std::int64_t>(x));
-                };
-                const std::uint64_t wrong =
-                    word(number_at(scratch.outputs[r].data(), k, registers_[r].type)) ^
-                    word(screen_.right[r][k]);
+                const double value = number_at(scratch.outputs[r].data(), k, registers_[r].type);
+                const std::uint64_t wrong = word_of(value) ^ word_of(screen_.right[r][k]);
                 for (unsigned b = 0; b < width; ++b) errors[first + b] += static_cast<float>(wrong >> b & 1);
             }
         }
@@ -190,10 +186,14 @@ class ColumnsGate final : public Gate {
         Score found = score(program, bound_, scratch);
         if (candidate.refine != Refine::none && found.status == Status::ok) {
             stack::Program better = program;
-            if (candidate.refine == Refine::shorten ? shorten(better, found, scratch)
-                                                    : tune(better, found, candidate.index, scratch)) {
+            const bool is_better = candidate.refine == Refine::shorten
+                                       ? shorten(better, found, scratch)
+                                       : tune(better, found, candidate.index, scratch);
+            if (is_better && better.code.size() <= site_.max_genes) {
                 result.genome = candidate.genome;
                 result.genome->programs[0] = std::move(better);
+            } else if (is_better) {
+                found = score(program, bound_, scratch);
             }
         }
         result.status = found.status;

@@ -21,9 +21,12 @@ struct CaseRegister {
 [[nodiscard]] double number_at(const std::byte* column, std::size_t k, Type type);
 [[nodiscard]] double error_of(double value, double right, Measure measure, Type type);
 
+/// The bits of an integer that is a number.
+[[nodiscard]] std::uint64_t word_of(double number);
+
 /// Errors: Errc::cases_invalid.
 [[nodiscard]] Expected<void> check_cases(const Cases& cases, const std::vector<CaseRegister>& registers);
 /// The points that are tried first: spread over all.
-[[nodiscard]] std::vector<std::size_t> screen_of(const Cases& cases);
+[[nodiscard]] std::vector<std::size_t> screen_of(const Cases& cases, std::uint32_t wanted);
 
 }  // namespace ptxgraft::search

@@ -13,9 +13,11 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "arithmetic/rounding.hpp"
 #include "base/threads.hpp"
 #include "base/try.hpp"
 #include "ptxgraft/evaluate.hpp"
+#include "ptxgraft/program.hpp"
 #include "search/columns.hpp"
 
 namespace ptxgraft::search {
@@ -26,8 +28,9 @@ using stack::Opcode;
 using stack::Program;
 using stack::TypeId;
 
-constexpr std::size_t most_inputs = 4, most_immediates = 256, most_values = 64;
-constexpr std::size_t at_once = 4096;  // trials between looks at what others have found
+constexpr std::size_t most_inputs = 4, most_immediates = 256, most_leaves = 200;
+constexpr std::uint32_t least_screen = 256;  // values that agree on so many points are one
+constexpr std::size_t at_once = 4096;        // trials between looks at what others have found
 
 // An instruction that can be tried: a form, with an immediate where it has one.
 struct Trial {
@@ -57,6 +60,23 @@ std::uint32_t width_of(TypeId type) {
     return type < stack::type_b8 ? bits(static_cast<Type>(type)) : 0;  // others do not take part
 }
 
+// The bits of a number as a type; none where it has no such value.
+std::optional<std::uint64_t> word_for(Type type, double number) {
+    switch (type) {
+        case Type::f64: return std::bit_cast<std::uint64_t>(number);
+        case Type::f32: return std::bit_cast<std::uint32_t>(static_cast<float>(number));
+        case Type::f16: return arithmetic::round_to(arithmetic::f16_format, number, arithmetic::Rounding::rn);
+        case Type::bf16:
+            return arithmetic::round_to(arithmetic::bf16_format, number, arithmetic::Rounding::rn);
+        case Type::f16x2:
+        case Type::bf16x2: return std::nullopt;
+        default: break;
+    }
+    if (number != std::floor(number) || std::abs(number) > 0x1p53) return std::nullopt;
+    const std::uint64_t mask = bits(type) >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits(type)) - 1;
+    return word_of(number) & mask;
+}
+
 class Enumerator {
   public:
     Enumerator(const Space& space, const Cases& cases, const EnumerateOptions& options)
@@ -64,7 +84,7 @@ class Enumerator {
           cases_(cases),
           options_(options),
           registers_(case_registers(machine().signature())),
-          order_(screen_of(cases)) {}
+          order_(screen_of(cases, std::max(cases.screen, least_screen))) {}
 
     Expected<Enumeration> run();
 
@@ -94,6 +114,7 @@ class Enumerator {
     [[nodiscard]] bool is_in_order(const Path& path, const Step& step) const;
     [[nodiscard]] bool can_use_all(const Path& path, std::uint32_t left, const Step& step) const;
     [[nodiscard]] bool is_right(const Value& value) const;
+    [[nodiscard]] bool is_whole(const Program& program) const;
     void check_whole(const Path& path);
     [[nodiscard]] Program program_of(const std::vector<Step>& steps) const;
 
@@ -106,7 +127,8 @@ class Enumerator {
     std::vector<Trial> trials_;
     std::vector<Value> leaves_;
     std::vector<Instruction> leaf_instructions_;
-    std::size_t widest_ = 1;  // inputs of any trial
+    std::vector<std::uint64_t> pool_;  // of constants that have no room in an instruction
+    std::size_t widest_ = 1;           // inputs of any trial
     std::unique_ptr<Gate> whole_;
     std::mutex mutex_;
     std::optional<Program> found_;
@@ -208,30 +230,24 @@ void Enumerator::add_leaf(Value value, Instruction instruction) {
     const auto is_same = [&](const Value& other) {
         return other.hash == value.hash && other.width == value.width;
     };
-    if (leaves_.size() >= most_values / 2 || std::ranges::any_of(leaves_, is_same)) return;
+    if (std::ranges::any_of(leaves_, is_same)) return;
     leaves_.push_back(std::move(value));
     leaf_instructions_.push_back(instruction);
 }
 
 void Enumerator::add_constants(TypeId type) {
+    const auto of = static_cast<Type>(type);
     for (const double number : space_.constants) {
-        const auto of = static_cast<Type>(type);
+        const auto word = word_for(of, number);
+        if (!word) continue;
         const std::uint32_t bytes = std::max(bits(of) / 8, 1u);
-        std::uint64_t word = 0;
-        if (of == Type::f32)
-            word = std::bit_cast<std::uint32_t>(static_cast<float>(number));
-        else if (of == Type::pred || number != std::floor(number) || bytes != 4 ||
-                 std::abs(number) > 0xFFFFFFFFp0)
-            continue;
-        else
-            word = static_cast<std::uint32_t>(static_cast<std::int64_t>(number));
         Value value{.column = std::vector<std::byte>(order_.size() * bytes),
                     .width = bits(of),
                     .type = type,
                     .is_used = true};
         for (std::size_t k = 0; k < order_.size(); ++k)
-            std::memcpy(value.column.data() + k * bytes, &word, bytes);
-        add_leaf(std::move(value), {Opcode::constant, type, 0, static_cast<std::uint32_t>(word)});
+            std::memcpy(value.column.data() + k * bytes, &*word, bytes);
+        add_leaf(std::move(value), stack::constant_instruction(machine(), {type, *word}, pool_));
     }
 }
 
@@ -259,6 +275,10 @@ Expected<void> Enumerator::make_leaves() {
         for (const TypeId type : trial.inputs)
             if (std::ranges::find(types, type) == types.end()) types.push_back(type);
     for (const TypeId type : types) add_constants(type);
+    if (leaves_.size() > most_leaves)
+        return fail(Errc::space_invalid, std::to_string(leaves_.size()) +
+                                             " operands and constants are too many to enumerate, at most " +
+                                             std::to_string(most_leaves));
     return {};
 }
 
@@ -358,23 +378,29 @@ void Enumerator::go(Path& path, std::uint32_t left, std::size_t first_trial, std
 }
 
 // On all points, by the gate that a search has.
-void Enumerator::check_whole(const Path& path) {
+bool Enumerator::is_whole(const Program& program) const {
     Candidate candidate;
-    candidate.genome.programs.push_back(program_of(path.steps));
+    candidate.genome.programs.push_back(program);
     Result result;
     const Candidate* const in[] = {&candidate};
     Result* const out[] = {&result};
     whole_->evaluate(in, out);
-    if (result.status != Status::ok) return;
+    return result.status == Status::ok;
+}
+
+void Enumerator::check_whole(const Path& path) {
+    Program program = program_of(path.steps);
+    if (!is_whole(program)) return;
     const std::scoped_lock lock(mutex_);
     if (path.steps.front().trial >= found_at_) return;
     found_at_ = path.steps.front().trial;
-    found_ = std::move(candidate.genome.programs[0]);
+    found_ = std::move(program);
 }
 
 // Values wait in cells, a cell for each instruction.
 Program Enumerator::program_of(const std::vector<Step>& steps) const {
     Program program;
+    program.pool = pool_;
     const auto push = [&](std::size_t value, TypeId as) {
         const bool is_leaf = value < leaves_.size();
         const TypeId is = is_leaf ? leaves_[value].type : trials_[steps[value - leaves_.size()].trial].output;
@@ -397,7 +423,7 @@ Expected<Enumeration> Enumerator::run() {
     TRY(find_output());
     TRY(make_trials());
     TRY(make_leaves());
-    whole_ = TRY(columns(space_, cases_));
+    whole_ = TRY(columns(space_, cases_, {.perturb = options_.perturb}));
     Enumeration made;
     const auto ended = [&](std::uint32_t instructions) {
         made.program = std::move(found_);
@@ -408,9 +434,11 @@ Expected<Enumeration> Enumerator::run() {
     for (std::size_t v = 0; v < leaves_.size(); ++v) {  // no instruction at all
         if (!is_right(leaves_[v])) continue;
         Program program;
+        program.pool = pool_;
         program.code.push_back(leaf_instructions_[v]);
         const TypeId as = stack::stack_of(stack::type_id(registers_[output_].type));
         if (leaves_[v].type != as) program.code.push_back({Opcode::cast, as, leaves_[v].type, 0});
+        if (!is_whole(program)) continue;
         found_ = std::move(program);
         return ended(0);
     }

@@ -70,6 +70,17 @@ Expected<void> check_options(const Options& options) {
     return {};
 }
 
+// Whether a genome has a program for each site and a value for each tunable.
+bool is_of(const Genome& genome, const Space& space) {
+    if (genome.programs.size() != space.sites.size() || genome.tunables.size() != space.tunables.size())
+        return false;
+    for (std::size_t k = 0; k < genome.programs.size(); ++k)
+        if (genome.programs[k].code.size() > space.sites[k].max_genes) return false;
+    for (std::size_t k = 0; k < genome.tunables.size(); ++k)
+        if (genome.tunables[k] >= space.tunables[k].values.size()) return false;
+    return true;
+}
+
 double cpu_seconds() {
     timespec now{};
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
@@ -84,7 +95,10 @@ double wall_seconds() {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-bool is_finite(const Result& result) {
+// Whether a result can be kept.
+bool is_usable(const Result& result, const Space& space) {
+    if (static_cast<std::size_t>(result.status) >= status_names.size()) return false;
+    if (result.genome && !is_of(*result.genome, space)) return false;
     const auto is_right = [](double value) { return !std::isnan(value) && value != -INFINITY; };
     return is_right(result.cost) && std::ranges::all_of(result.descriptor, is_right) &&
            std::ranges::none_of(result.errors, [](float e) { return std::isnan(e) || e < 0; });
@@ -115,6 +129,8 @@ struct Search::Data {
     std::uint64_t empty_blocks = 0;  // the last ones that were drawn
     bool is_exhausted = false;
 
+    std::optional<Error> broken;  // an archive that could not be written: nothing goes on behind that
+
     // ---- the log
     void draw_next() {
         blocks.push_back(state->draw(next_block++, threads));
@@ -132,6 +148,12 @@ struct Search::Data {
     }
     // Commits what has its result, from the front on.
     Expected<void> commit() {
+        if (broken) return tl::unexpected(*broken);
+        auto done = commit_all();
+        if (!done) broken = done.error();
+        return done;
+    }
+    Expected<void> commit_all() {
         while (!blocks.empty()) {
             Block& block = blocks.front();
             const bool begins = block.committed == 0 && (block.is_done() || block.results[0]);
@@ -190,7 +212,7 @@ struct Search::Data {
     void judge(std::span<Gate* const> with, std::span<const Waiting> waiting,
                std::vector<Counts>& counts) const;
     Expected<void> judge_all(std::span<Gate* const> with, std::span<const Waiting> waiting,
-                             std::vector<Counts>& counts);
+                             std::vector<Counts>& counts, const std::function<bool()>& is_over);
 };
 
 // A search whose log is in the archive: blocks that are whole are taken from there, the others are drawn
@@ -199,6 +221,12 @@ Expected<void> Search::Data::resume() {
     const auto counts = TRY(store->blocks());
     std::vector<std::pair<Candidate, Result>> log;
     TRY(store->for_each([&](Candidate&& candidate, Result&& result) -> Expected<void> {
+        const bool is_sound = candidate.island < options.islands &&
+                              candidate.operation < options.operators.size() &&
+                              is_of(candidate.genome, space) && is_usable(result, space);
+        if (!is_sound)
+            return fail(Errc::archive_malformed,
+                        "candidate " + std::to_string(candidate.index) + " is none of this search");
         log.emplace_back(std::move(candidate), std::move(result));
         return {};
     }));
@@ -284,9 +312,9 @@ Expected<void> Search::tell(std::span<const Result> results) {
             if (result.index < (data_->next_block - data_->blocks.size()) * data_->options.block) continue;
             return fail(Errc::result_unknown, std::to_string(result.index));
         }
-        if (!is_finite(result))
+        if (!is_usable(result, data_->space))
             return fail(Errc::result_unknown,
-                        std::to_string(result.index) + ", whose numbers are not numbers");
+                        std::to_string(result.index) + ", whose numbers, status or genome are none");
         if (!*place) *place = result;
     }
     return data_->commit();
@@ -320,12 +348,12 @@ void Search::Data::judge(std::span<Gate* const> with, std::span<const Waiting> w
 }
 
 Expected<void> Search::Data::judge_all(std::span<Gate* const> with, std::span<const Waiting> waiting,
-                                       std::vector<Counts>& counts) {
+                                       std::vector<Counts>& counts, const std::function<bool()>& is_over) {
     std::atomic<std::size_t> next = 0;
     const std::size_t parts = (waiting.size() + judged_at_once - 1) / judged_at_once;
     try {
         on_threads(std::min<std::size_t>(threads, parts), [&](std::size_t) {
-            for (std::size_t first = next.fetch_add(judged_at_once); first < waiting.size();
+            for (std::size_t first = next.fetch_add(judged_at_once); first < waiting.size() && !is_over();
                  first = next.fetch_add(judged_at_once))
                 judge(with, waiting.subspan(first, std::min(judged_at_once, waiting.size() - first)), counts);
         });
@@ -333,11 +361,13 @@ Expected<void> Search::Data::judge_all(std::span<Gate* const> with, std::span<co
         give_back(waiting);
         throw;
     }
-    const auto wrong = std::ranges::find_if(waiting, [](const Waiting& w) { return !is_finite(**w.result); });
+    for (Block& block : blocks) block.asked = block.committed;  // those that are not judged any more
+    const auto wrong = std::ranges::find_if(
+        waiting, [&](const Waiting& w) { return *w.result && !is_usable(**w.result, space); });
     if (wrong == waiting.end()) return {};
     const std::uint64_t index = wrong->candidate->index;
     give_back(waiting);
-    return fail(Errc::result_unknown, std::to_string(index) + ", whose numbers are not numbers");
+    return fail(Errc::result_unknown, std::to_string(index) + ", whose numbers, status or genome are none");
 }
 
 Expected<Summary> Search::run(std::span<Gate* const> gates, const RunOptions& options) {
@@ -364,11 +394,14 @@ Expected<Summary> Search::run(std::span<Gate* const> gates, const RunOptions& op
                    return elite.cost <= options.target->cost;
                });
     };
+    const auto is_late = [&] {
+        const Budget& budget = options.budget;
+        return (budget.seconds != 0 && wall_seconds() - begin_wall >= budget.seconds) ||
+               (budget.cpu_seconds != 0 && cpu_seconds() - begin_cpu >= budget.cpu_seconds);
+    };
     const auto is_spent = [&](std::uint64_t judged) {
         const Budget& budget = options.budget;
-        return (budget.candidates != 0 && judged >= budget.candidates) ||
-               (budget.seconds != 0 && wall_seconds() - begin_wall >= budget.seconds) ||
-               (budget.cpu_seconds != 0 && cpu_seconds() - begin_cpu >= budget.cpu_seconds);
+        return (budget.candidates != 0 && judged >= budget.candidates) || is_late();
     };
     for (;;) {
         const std::uint64_t judged = d.state->ledger().judged - judged_before;
@@ -381,7 +414,8 @@ Expected<Summary> Search::run(std::span<Gate* const> gates, const RunOptions& op
             most = std::min<std::size_t>(most, options.budget.candidates - judged);
         const std::vector<Data::Waiting> waiting = d.take(most);
         if (waiting.empty()) return ended(Stop::exhausted);
-        TRY(d.judge_all(gates, waiting, counts));
+        const auto is_over = [&] { return (options.stop != nullptr && options.stop->load()) || is_late(); };
+        TRY(d.judge_all(gates, waiting, counts, is_over));
         TRY(d.commit());
         for (std::size_t g = 0; g < gates.size(); ++g) {
             d.gates[g].name = gates[g]->name();

@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <bit>
 #include <cstring>
+#include <filesystem>
 
 #include "base/try.hpp"
 #include "ptxgraft/program.hpp"
@@ -76,7 +77,9 @@ class Lock {
 };
 
 Expected<Lock> lock(const std::string& path) {
-    const int file = ::open((path + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    std::error_code none;  // two names of one file are one archive
+    const std::string real = std::filesystem::weakly_canonical(path, none).string();
+    const int file = ::open((real + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
     if (file < 0) return fail(Errc::archive_failed, path + ": " + std::strerror(errno));
     Lock held(file);
     if (flock(file, LOCK_EX | LOCK_NB) != 0) return fail(Errc::archive_in_use, path);
@@ -251,13 +254,18 @@ Expected<void> Store::Data::check(const Space& space, const Options& options) {
     const std::string kept = TRY(about("options"));
     if (kept != text_of(options))
         return fail(Errc::archive_differs, "its options are " + kept + ", not " + text_of(options));
+    if (TRY(about("task")) != options.task)
+        return fail(Errc::archive_differs,
+                    "its task is another text; what may change between runs is the budget");
     return {};
 }
 
 Expected<Store> Store::open(const std::string& path, const Space& space, const Options& options) {
     auto data = std::make_unique<Data>();
     data->lock = TRY(lock(path));
-    if (is_shared(path + ".lock"))
+    if (is_shared(std::filesystem::path(path).parent_path().empty()
+                      ? "."
+                      : std::filesystem::path(path).parent_path().string()))
         return fail(Errc::archive_failed,
                     path +
                         " is on a file system that several machines share, where locks do "
@@ -268,15 +276,13 @@ Expected<Store> Store::open(const std::string& path, const Space& space, const O
     data->database.reset(made);
     if (code != SQLITE_OK) return fail(Errc::archive_failed, path + ": " + sqlite3_errmsg(made));
     sqlite3_busy_timeout(made, 60'000);
-    TRY(data->run("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL"));
     Statement tables = data->statement("SELECT count(*) FROM sqlite_master");
     TRY(tables.step());
     const bool is_new = tables.number() == 0;
     TRY(tables.step());
-    if (is_new)
-        TRY(data->create(space, options));
-    else
-        TRY(data->check(space, options));
+    if (!is_new) TRY(data->check(space, options));
+    TRY(data->run("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL"));
+    if (is_new) TRY(data->create(space, options));
     data->add_block = data->statement("INSERT OR REPLACE INTO block VALUES (?, ?, ?, ?)");
     data->add_candidate = data->statement(
         "INSERT INTO candidate VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");

@@ -153,7 +153,10 @@ class TaskReader {
     Expected<void> read_site(const JsonValue& root) {
         const std::string text = TRY(text_of(*TRY(needed(root, "signature")), "signature"));
         const auto signature = TRY(within(Signature::parse(text), "the signature", text));
-        auto machine = TRY(stack::Machine::make(TRY(set_of(*TRY(needed(root, "set")))), signature));
+        const JsonValue& lines = *TRY(needed(root, "set"));
+        auto set = TRY(set_of(lines));
+        if (set->entries().empty()) return mistake(lines.span, "the set has no instruction");
+        auto machine = TRY(stack::Machine::make(std::move(set), signature));
         task_.space.sites.push_back(
             {.name = "f", .machine = std::move(machine), .seeds = {}, .max_genes = 32});
         if (const JsonValue* name = root.find("name")) site().name = TRY(text_of(*name, "name"));
@@ -238,8 +241,15 @@ class TaskReader {
     Expected<std::vector<std::uint64_t>> points_of(const JsonValue& input, Type type, std::uint64_t salt) {
         std::vector<std::uint64_t> made;
         if (input.kind == JsonKind::array) {
-            for (const double number : TRY(numbers_of(input, input.key)))
+            for (const double number : TRY(numbers_of(input, input.key))) {
+                const int width = static_cast<int>(std::max(bits(type), 1u));
+                const double low = type == Type::pred ? 0 : -std::ldexp(1.0, width - 1);
+                const bool fits =
+                    number == std::floor(number) && number >= low && number < std::ldexp(1.0, width);
+                if (!is_float(type) && !fits)
+                    return mistake(input.span, fmt::format("{} is no {}", number, name(type)));
                 made.push_back(bits_of(type, number));
+            }
             return made;
         }
         if (const JsonValue* seed = input.find("words")) return words(*seed, type, salt);
@@ -278,6 +288,7 @@ class TaskReader {
         const unsigned width = std::max(bits(type), 1u);
         const std::uint64_t all = width >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << width) - 1;
         std::vector<std::uint64_t> made = {0, 1, all, all >> 1, (all >> 1) + 1, 2, 3, all - 1};
+        for (std::uint64_t& edge : made) edge &= all;
         made.resize(std::min(made.size(), task_.cases.count));
         while (made.size() < task_.cases.count)
             made.push_back((random.next() & all) >> (random.below(2) == 0 ? 0 : random.below(width)));

@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -422,6 +423,83 @@ TEST(Enumerate, TakesFormsWithImmediatesAndFloats) {
               2u);
 }
 
+TEST(Search, ComparesWordsAsWords) {
+    const auto code_of = [](std::string_view signature, Measure measure, double right, std::size_t bytes) {
+        const Space space = space_of(signature, "not.b32\n");
+        Cases cases{.count = 1, .measure = measure};
+        cases.inputs = {std::vector<std::byte>(bytes), {}};
+        cases.right = {{}, {right}};
+        const auto gate = columns(space, cases);
+        return gate ? Errc::ok : gate.error().code;
+    };
+    EXPECT_EQ(code_of("in u32 x, out u32 y", Measure::bits, 7, 4), Errc::ok);
+    EXPECT_EQ(code_of("in u32 x, out u32 y", Measure::bits, 1e300, 4), Errc::cases_invalid);
+    EXPECT_EQ(code_of("in u32 x, out u32 y", Measure::bits, 1.5, 4), Errc::cases_invalid);
+    EXPECT_EQ(code_of("in u64 x, out u64 y", Measure::bits, 0x1p60, 8), Errc::cases_invalid);
+    EXPECT_EQ(code_of("in f32 x, out f32 y", Measure::bits, 1, 4), Errc::cases_invalid);
+}
+
+TEST(Search, WorksWithoutInstructions) {
+    const Space space = space_of("in u32 x, out u32 y", "");
+    const auto gate = columns(space, word_cases([](std::uint32_t x) { return x; }));
+    auto search = Search::open("", space, {.block = 16, .attempts = 4});
+    ASSERT_TRUE(search);
+    EXPECT_TRUE(found(*search, **gate, {.budget = {.candidates = 40}, .threads = 1}).best);
+}
+
+TEST(Search, RefusesGenomesThatAreNotOfTheSpace) {
+    auto search = Search::open("", space_of("in u32 x, out u32 y", words), {.block = 64});
+    const std::uint64_t index = search->ask(1)->at(0).index;
+    Result result{.index = index};
+    result.genome = Genome{};
+    EXPECT_EQ(search->tell(std::span(&result, 1)).error().code, Errc::result_unknown);
+    result.genome = Genome{.programs = {stack::Program{
+                               .code = std::vector<stack::Instruction>(1000), .pool = {}, .routines = {}}},
+                           .tunables = {}};
+    EXPECT_EQ(search->tell(std::span(&result, 1)).error().code, Errc::result_unknown);
+    result.genome.reset();
+    result.status = static_cast<Status>(77);
+    EXPECT_EQ(search->tell(std::span(&result, 1)).error().code, Errc::result_unknown);
+    result.status = Status::failed;
+    EXPECT_TRUE(search->tell(std::span(&result, 1)));
+}
+
+TEST(Search, EndsInTime) {
+    const Space space = space_of("in f32 x, out f32 y", floats);
+    const auto gate = columns(space, float_cases(-4, 4, 1 << 20, 1e9, [](float x) { return std::tanh(x); }));
+    auto search = Search::open("", space, {});
+    ASSERT_TRUE(search);
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_EQ(found(*search, **gate, {.budget = {.seconds = 0.2}, .threads = 1}).stop, Stop::budget);
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
+}
+
+TEST(Enumerate, LooksAtAllPoints) {  // one that the screen does not see is wrong
+    Space space = space_of("in u32 x, out u32 y", "add.u32\n");
+    Cases cases{.count = 4096, .measure = Measure::bits};
+    std::vector<std::uint32_t> x(cases.count, 5);
+    cases.inputs = {std::vector<std::byte>(4 * cases.count), {}};
+    cases.right = {{}, std::vector<double>(cases.count, 5)};
+    x[1] = 6;  // between two points of the screen
+    std::memcpy(cases.inputs[0].data(), x.data(), 4 * cases.count);
+    EXPECT_FALSE(enumerated(space, cases, 1).program);
+    cases.right[1][1] = 6;
+    EXPECT_TRUE(enumerated(space, cases, 1).program);
+}
+
+TEST(Enumerate, HasConstantsOfAllTypes) {
+    Space space = space_of("in f64 x, out f64 y", "add.f64\n");
+    space.constants = {0.1};
+    Cases cases{.count = 2, .measure = Measure::absolute};
+    const double x[] = {1, 2};
+    cases.inputs = {std::vector<std::byte>(16), {}};
+    std::memcpy(cases.inputs[0].data(), x, 16);
+    cases.right = {{}, {1.1, 2.1}};
+    EXPECT_EQ(enumerated(space, cases, 2).instructions, 1u);
+    for (int k = 0; k < 300; ++k) space.constants.push_back(k);
+    EXPECT_FALSE(enumerate(space, cases));
+}
+
 TEST(Archive, IsOfOneSearch) {
     const Space space = space_of("in u32 x, out u32 y", words);
     const std::string path = path_of("one");
@@ -438,6 +516,9 @@ TEST(Archive, IsOfOneSearch) {
     EXPECT_EQ(code_of(space, {.seed = 2, .block = 64}), Errc::archive_differs);
     EXPECT_EQ(code_of(space_of("in u32 x, out u32 y", words, 25), options), Errc::archive_differs);
     EXPECT_EQ(code_of(space_of("in u32 x, out u32 y", "add.u32\n"), options), Errc::archive_differs);
+    Options other_task = options;
+    other_task.task = "another";
+    EXPECT_EQ(code_of(space, other_task), Errc::archive_differs);
     EXPECT_EQ(code_of(space, options), Errc::ok);
 }
 

@@ -257,7 +257,6 @@ void Bound::add(const Bound& other, std::uint64_t times) {
 }
 
 void add_cost(SetCode& code, const EntryCode& e) {
-    if (code.costs.empty()) code.costs.push_back(0);
     const Cost without = cost_of(e, 0), with = cost_of(e, 1);
     code.costs.back() = packed(without.text, with.text - without.text, with.nodes);
     code.costs.push_back(0);

@@ -195,8 +195,8 @@ struct SetCode {
     std::shared_ptr<const ArithmeticCache> arithmetic;  ///< of the entries
     std::vector<std::uint32_t> input_bases;             ///< place in `inputs` of an entry's first
     std::vector<InputCode> inputs;
-    std::vector<std::uint64_t> costs;   ///< by entry, and one behind the last: what bound.cpp counts
-    std::vector<TypeId> output_stacks;  ///< of all outputs
+    std::vector<std::uint64_t> costs = {0};  ///< by entry, and one behind the last: what bound.cpp counts
+    std::vector<TypeId> output_stacks;       ///< of all outputs
     std::vector<std::uint32_t> output_bases;
     std::array<RegisterClass, max_types> classes{};
     std::array<TypeId, max_types> bases{};  ///< the PTX type of a type: of user types their base
