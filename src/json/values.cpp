@@ -64,6 +64,25 @@ Expected<std::size_t> name_of(const JsonValue& value, std::string_view name,
                                                                           : std::string(noun(value.kind))));
 }
 
+Expected<std::string> text_of(const JsonValue& value, std::string_view name) {
+    if (auto done = check_kind(value, JsonKind::string, name); !done) return passed(done);
+    return value.text;
+}
+
+Expected<double> real_number(const JsonValue& value, std::string_view name) {
+    double number = 0;
+    const char* const end = value.text.data() + value.text.size();
+    if (value.kind == JsonKind::number && std::from_chars(value.text.data(), end, number).ptr == end)
+        return number;
+    return mistake(value.span, fmt::format("\"{}\" is a number, not {}", name, noun(value.kind)));
+}
+
+Expected<const JsonValue*> needed(const JsonValue& object, std::string_view key) {
+    const JsonValue* const value = object.find(key);
+    if (value == nullptr) return mistake(object.span, fmt::format("it needs \"{}\"", key));
+    return value;
+}
+
 Expected<double> distance_of(const JsonValue& value) {
     double result = -1;
     const char* const end = value.text.data() + value.text.size();

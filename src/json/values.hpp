@@ -41,6 +41,12 @@ Expected<Enumeration> choice(const JsonValue& value, std::string_view name,
     return static_cast<Enumeration>(*found);
 }
 
+[[nodiscard]] Expected<std::string> text_of(const JsonValue& value, std::string_view name);
+/// Any number.
+[[nodiscard]] Expected<double> real_number(const JsonValue& value, std::string_view name);
+/// The member of a key that must be there.
+[[nodiscard]] Expected<const JsonValue*> needed(const JsonValue& object, std::string_view key);
+
 /// A finite number from 0 on.
 [[nodiscard]] Expected<double> distance_of(const JsonValue& value);
 

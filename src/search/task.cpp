@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstring>
 
@@ -24,6 +23,9 @@ using json::check_kind;
 using json::JsonKind;
 using json::JsonValue;
 using json::mistake;
+using json::needed;
+using json::real_number;
+using json::text_of;
 
 constexpr std::uint64_t most_points = std::uint64_t{1} << 24;
 constexpr std::array<std::string_view, 4> measures = {"absolute", "relative", "ulp", "bits"};
@@ -31,22 +33,11 @@ constexpr std::array<std::string_view, 2> objectives = {"instructions", "error"}
 constexpr std::array<std::string_view, 3> strategies = {"evolve", "random", "climb"};
 constexpr std::array<std::string_view, 2> axis_names = {"instructions", "error"};
 
-Expected<double> number_of(const JsonValue& value, std::string_view key) {
-    double number = 0;
-    const char* const end = value.text.data() + value.text.size();
-    if (value.kind == JsonKind::number && std::from_chars(value.text.data(), end, number).ptr == end)
-        return number;
-    return mistake(value.span, fmt::format("\"{}\" is a number, not {}", key, json::noun(value.kind)));
-}
 Expected<std::vector<double>> numbers_of(const JsonValue& value, std::string_view key) {
     TRY(check_kind(value, JsonKind::array, key));
     std::vector<double> made;
-    for (const JsonValue& item : value.items) made.push_back(TRY(number_of(item, key)));
+    for (const JsonValue& item : value.items) made.push_back(TRY(real_number(item, key)));
     return made;
-}
-Expected<std::string> text_of(const JsonValue& value, std::string_view key) {
-    TRY(check_kind(value, JsonKind::string, key));
-    return value.text;
 }
 Expected<bool> truth_of(const JsonValue& value, std::string_view key) {
     TRY(check_kind(value, JsonKind::boolean, key));
@@ -128,11 +119,6 @@ class TaskReader {
     }
 
   private:
-    Expected<const JsonValue*> needed(const JsonValue& object, std::string_view key) {
-        const JsonValue* const value = object.find(key);
-        if (value == nullptr) return mistake(object.span, fmt::format("it needs \"{}\"", key));
-        return value;
-    }
     [[nodiscard]] SiteSpace& site() { return task_.space.sites[0]; }
     [[nodiscard]] const Signature& signature() const { return task_.space.sites[0].machine.signature(); }
 
@@ -254,8 +240,8 @@ class TaskReader {
         }
         if (const JsonValue* seed = input.find("words")) return words(*seed, type, salt);
         if (const JsonValue* range = input.find("uniform")) return uniform(input, *range, type, salt);
-        const double from = TRY(number_of(*TRY(needed(input, "from")), "from"));
-        const double to = TRY(number_of(*TRY(needed(input, "to")), "to"));
+        const double from = TRY(real_number(*TRY(needed(input, "from")), "from"));
+        const double to = TRY(real_number(*TRY(needed(input, "to")), "to"));
         const auto last = static_cast<double>(std::max<std::size_t>(task_.cases.count - 1, 1));
         for (std::size_t k = 0; k < task_.cases.count; ++k) {
             const double at = static_cast<double>(k) / last;

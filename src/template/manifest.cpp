@@ -24,23 +24,17 @@ using json::check_kind;
 using json::JsonKind;
 using json::JsonValue;
 using json::mistake;
+using json::needed;
+using json::real_number;
+using json::text_of;
 
 constexpr std::uint64_t most_number = 0xFFFFFFFFu;
 
-Expected<std::string> text_of(const JsonValue& value, std::string_view key) {
-    TRY(check_kind(value, JsonKind::string, key));
-    return value.text;
-}
 // A member that may be missing, which then is empty.
 Expected<std::string> text_in(const JsonValue& object, std::string_view key) {
     const JsonValue* const value = object.find(key);
     if (value == nullptr) return std::string();
     return text_of(*value, key);
-}
-Expected<const JsonValue*> needed(const JsonValue& object, std::string_view key) {
-    const JsonValue* const value = object.find(key);
-    if (value == nullptr) return mistake(object.span, fmt::format("it needs \"{}\"", key));
-    return value;
 }
 Expected<std::string> needed_text(const JsonValue& object, std::string_view key) {
     const JsonValue* const value = TRY(needed(object, key));
@@ -66,14 +60,6 @@ Expected<std::vector<Formula>> formulas_in(const JsonValue& object, std::string_
     const JsonValue* const list = object.find(key);
     if (list == nullptr) return std::vector<Formula>();
     return formulas_of(*list, key, most);
-}
-
-Expected<double> real_number(const JsonValue& value, std::string_view key) {
-    double number = 0;
-    const char* const end = value.text.data() + value.text.size();
-    if (value.kind == JsonKind::number && std::from_chars(value.text.data(), end, number).ptr == end)
-        return number;
-    return mistake(value.span, fmt::format("\"{}\" is a number, not {}", key, json::noun(value.kind)));
 }
 
 bool is_name(std::string_view text) {

@@ -9,7 +9,6 @@
 #include <unistd.h>
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -199,6 +198,12 @@ TEST(Search, LosesNothingWhenItIsKilled) {
             if (search) (void)search->run(gates, {.budget = {.candidates = 1'000'000}, .threads = 1});
             _exit(0);
         }
+        const auto has_rows = [&] {
+            std::error_code none;
+            const auto size = std::filesystem::file_size(killed + "-wal", none);
+            return !none && size > 200'000;
+        };
+        for (int waited = 0; waited < 1000 && !has_rows(); ++waited) ::usleep(10'000);
         ::usleep(30'000 + 20'000 * static_cast<unsigned>(k));
         ::kill(child, SIGKILL);
         ::waitpid(child, nullptr, 0);
@@ -206,6 +211,7 @@ TEST(Search, LosesNothingWhenItIsKilled) {
     auto search = Search::open(killed, space, options);
     ASSERT_TRUE(search) << message(search.error());
     const std::uint64_t judged = search->ledger().judged;
+    EXPECT_GT(judged, 0u);
     if (judged < 3000) found(*search, **gate, {.budget = {.candidates = 3000 - judged}, .threads = 2});
     const std::string text = exported(whole), other = exported(killed);
     EXPECT_EQ(text, other.substr(0, text.size()));
@@ -469,9 +475,8 @@ TEST(Search, EndsInTime) {
     const auto gate = columns(space, float_cases(-4, 4, 1 << 20, 1e9, [](float x) { return std::tanh(x); }));
     auto search = Search::open("", space, {});
     ASSERT_TRUE(search);
-    const auto begin = std::chrono::steady_clock::now();
     EXPECT_EQ(found(*search, **gate, {.budget = {.seconds = 0.2}, .threads = 1}).stop, Stop::budget);
-    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
+    EXPECT_LT(search->ledger().judged, 1024u);  // a whole block would take many times as long
 }
 
 TEST(Enumerate, LooksAtAllPoints) {  // one that the screen does not see is wrong
