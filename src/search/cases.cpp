@@ -20,7 +20,7 @@ template <class T> T load(const std::byte* at) {
 
 // A unit in the last place of numbers of the size of `right`.
 double ulp_of(Type type, double right) {
-    if (type != Type::f64 && type != Type::f32 && type != Type::f16 && type != Type::bf16) return 1;
+    if (!is_float(type)) return 1;
     struct Format {
         int fraction, least;
     };
@@ -30,10 +30,6 @@ double ulp_of(Type type, double right) {
                                                : Format{23, -149};
     if (right == 0) return std::ldexp(1.0, format.least);
     return std::ldexp(1.0, std::max(std::ilogb(right) - format.fraction, format.least));
-}
-
-bool is_float(Type type) {
-    return type == Type::f64 || type == Type::f32 || type == Type::f16 || type == Type::bf16;
 }
 
 // Whether a number is a value of an integer type. Beyond 2^53 doubles do not tell neighbours apart.
@@ -46,6 +42,10 @@ bool is_word(Type type, double number) {
 }
 
 }  // namespace
+
+bool is_float(Type type) {
+    return type == Type::f64 || type == Type::f32 || type == Type::f16 || type == Type::bf16;
+}
 
 std::uint64_t word_of(double number) {
     if (number < 0) return static_cast<std::uint64_t>(static_cast<std::int64_t>(std::max(number, -0x1p63)));

@@ -21,6 +21,8 @@ struct CaseRegister {
 [[nodiscard]] double number_at(const std::byte* column, std::size_t k, Type type);
 [[nodiscard]] double error_of(double value, double right, Measure measure, Type type);
 
+/// Of single numbers: f16, bf16, f32, f64.
+[[nodiscard]] bool is_float(Type type);
 /// The bits of an integer that is a number.
 [[nodiscard]] std::uint64_t word_of(double number);
 

@@ -13,6 +13,7 @@
 #include "json/values.hpp"
 #include "ptxgraft/evaluate.hpp"
 #include "ptxgraft/expression.hpp"
+#include "search/columns.hpp"
 #include "search/random.hpp"
 
 namespace ptxgraft::search {
@@ -65,9 +66,6 @@ std::vector<Register> registers_of(const Signature& signature) {
     for (const SiteOperand& operand : signature.operands)
         made.insert(made.end(), std::max(operand.count, 1u), {operand.name, operand.type, operand.direction});
     return made;
-}
-bool is_float(Type type) {
-    return type == Type::f32 || type == Type::f64 || type == Type::f16 || type == Type::bf16;
 }
 
 // A number as the bits of a type.

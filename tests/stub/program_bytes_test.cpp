@@ -11,7 +11,7 @@
 #include "stub/stack/program/layout.hpp"
 #include "support/random_programs.hpp"
 
-extern std::size_t largest_allocation;  // since it was set to 0: allocation_sizes.cpp
+extern std::size_t largest_allocation;  // since it was set to 0: allocations.cpp
 
 namespace ptxgraft {
 namespace {
