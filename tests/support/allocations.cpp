@@ -1,5 +1,5 @@
-// Replaces operator new by one that counts, and keeps the largest size. A file of its own: where the compiler sees both sides of a pair
-// of new and delete, it warns of what stands here on purpose.
+// Replaces operator new by one that counts, and keeps the largest size. A file of its own: where the compiler
+// sees both sides of a pair of new and delete, it warns of what stands here on purpose.
 
 #include <algorithm>
 #include <cstdlib>
