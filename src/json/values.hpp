@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,6 +19,16 @@ namespace ptxgraft::json {
 
 template <class T> tl::unexpected<Error> passed(const Expected<T>& failed) {
     return tl::unexpected(failed.error());
+}
+
+/// What was made of a text that stands in a file; an error brings that text, under that name.
+template <class T> Expected<T> within(Expected<T> made, std::string name, std::string text) {
+    if (!made && !made.error().source) {
+        Error error = made.error();
+        error.source = std::make_shared<const SourceText>(SourceText{std::move(name), std::move(text)});
+        return tl::unexpected(std::move(error));
+    }
+    return made;
 }
 
 [[nodiscard]] Expected<void> check_kind(const JsonValue& value, JsonKind kind, std::string_view name);

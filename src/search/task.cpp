@@ -27,6 +27,7 @@ using json::mistake;
 using json::needed;
 using json::real_number;
 using json::text_of;
+using json::within;
 
 constexpr std::uint64_t most_points = std::uint64_t{1} << 24;
 constexpr std::array<std::string_view, 4> measures = {"absolute", "relative", "ulp", "bits"};
@@ -43,16 +44,6 @@ Expected<std::vector<double>> numbers_of(const JsonValue& value, std::string_vie
 Expected<bool> truth_of(const JsonValue& value, std::string_view key) {
     TRY(check_kind(value, JsonKind::boolean, key));
     return value.text == "true";
-}
-
-// An error in a text that stands in the task: it brings that text.
-template <class T> Expected<T> within(Expected<T> made, std::string name, std::string text) {
-    if (!made && !made.error().source) {
-        Error error = made.error();
-        error.source = std::make_shared<const SourceText>(SourceText{std::move(name), std::move(text)});
-        return tl::unexpected(std::move(error));
-    }
-    return made;
 }
 
 struct Register {

@@ -1,35 +1,26 @@
 // One try of a template: inputs, the kernel and its reference with the same stubs, and the comparison.
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cmath>
-#include <cstring>
-#include <limits>
 
-#include "array/float_format.hpp"
 #include "array/scalar.hpp"
 #include "array/source.hpp"
 #include "base/try.hpp"
 #include "ptxgraft/template.hpp"
-#include "template/expression.hpp"
+#include "template/comparison.hpp"
+#include "template/launches.hpp"
 
 namespace ptxgraft {
 namespace {
 
-constexpr std::byte poison{0xFF};  // a NaN in every floating type
-// The emulator has none to count: so many are enough for blocks that share tiles.
-constexpr std::uint32_t emulated_multiprocessors = 2;
-
-// The value of one element; integers are exact up to 2^53.
-double element_value(const array::ElementType& type, const std::byte* at) {
-    std::uint64_t bits = 0;
-    std::memcpy(&bits, at, type.bytes);
-    if (const array::FloatFormat* format = array::find_format(type.name)) return array::decode(bits, *format);
-    if (type.family != 's') return static_cast<double>(bits);
-    const unsigned above = 64 - 8 * type.bytes;
-    return static_cast<double>(static_cast<std::int64_t>(bits << above) >> above);
-}
+using templates::arguments_over;
+using templates::begin_tensor;
+using templates::Comparison;
+using templates::Elements;
+using templates::find_tensor;
+using templates::has_input;
+using templates::Launches;
+using templates::launches_of;
+using templates::read_elements;
 
 class Trier {
   public:
@@ -41,34 +32,20 @@ class Trier {
         const std::vector<Buffer> got = TRY(run_kernel());
         const std::vector<Buffer> wanted = TRY(run_reference());
         const TemplateTolerance tolerance = TRY(from_.tolerance(options_.dimensions, options_.choices));
-        trial_.is_right = true;
         for (const std::string& output : from_.outputs())
             if (is_given(output)) TRY(compare(output, got, wanted, tolerance));
         TRY(check_inputs(got));
+        tell();
         return std::move(trial_);
     }
 
   private:
     Expected<void> prepare() {
-        const DeviceProperties properties = TRY(device_.properties());
-        const std::uint32_t multiprocessors = std::max(properties.multiprocessors, emulated_multiprocessors);
-        launch_ = TRY(from_.launch(options_.dimensions, options_.choices, multiprocessors));
-        reference_ = TRY(from_.reference_launch(options_.dimensions, options_.choices));
-        for (const auto& [name, value] : options_.numbers) {
-            TRY(launch_.set(name, value));
-            TRY(reference_.set(name, value));
-        }
-        for (const std::string& name : options_.null) {
-            const TemplateTensor* const tensor = find(launch_, name);
-            if (tensor == nullptr || !tensor->nullable)
-                return fail(Errc::argument_invalid, fmt::format("no tensor {} may be a null pointer", name));
-        }
+        Launches both = TRY(launches_of(
+            from_, device_, {options_.dimensions, options_.choices, options_.numbers, options_.null}));
+        launch_ = std::move(both.kernel);
+        reference_ = std::move(both.reference);
         return {};
-    }
-    static const TemplateTensor* find(const TemplateLaunch& launch, std::string_view name) {
-        const auto found = std::find_if(launch.tensors.begin(), launch.tensors.end(),
-                                        [&](const TemplateTensor& t) { return t.name == name; });
-        return found == launch.tensors.end() ? nullptr : &*found;
     }
     [[nodiscard]] bool is_given(std::string_view name) const {
         return std::find(options_.null.begin(), options_.null.end(), name) == options_.null.end();
@@ -77,27 +54,14 @@ class Trier {
     // Equal names begin with equal bytes, in the kernel's launch and in the reference's.
     Expected<Buffer> filled(const TemplateTensor& tensor) const {
         Buffer buffer = TRY(device_.allocate(tensor.bytes));
-        if (tensor.zeroed) {
-            TRY(buffer.fill(std::byte{0}));
-        } else if (tensor.access == TensorAccess::in || tensor.access == TensorAccess::modified) {
-            TRY(buffer.write(random_bytes(tensor, options_.seed)));
-        } else {
-            TRY(buffer.poison(poison));
-        }
+        TRY(begin_tensor(buffer, tensor,
+                         has_input(tensor) ? random_bytes(tensor, options_.seed) : std::vector<std::byte>()));
         return buffer;
     }
     Expected<std::vector<Buffer>> memory(const TemplateLaunch& launch) const {
         std::vector<Buffer> buffers;
         for (const TemplateTensor& tensor : launch.tensors) buffers.push_back(TRY(filled(tensor)));
         return buffers;
-    }
-    Expected<std::vector<Argument>> arguments(const TemplateLaunch& launch,
-                                              const std::vector<Buffer>& buffers) const {
-        std::vector<const Buffer*> pointers;
-        for (std::size_t i = 0; i < buffers.size(); ++i)
-            pointers.push_back(is_given(launch.tensors[i].name) && !launch.tensors[i].is_places ? &buffers[i]
-                                                                                                : nullptr);
-        return launch.arguments(pointers);
     }
     [[nodiscard]] std::string target() const {
         if (!options_.target.empty() || device_.kind() != DeviceKind::cuda) return options_.target;
@@ -117,7 +81,7 @@ class Trier {
         if (!trial_.machine_code.cubin && options_.assemble)
             trial_.machine_code = TRY(skeleton.assemble(options_.grafts, options));
         std::vector<Buffer> buffers = TRY(memory(launch_));
-        const std::vector<Argument> list = TRY(arguments(launch_, buffers));
+        const std::vector<Argument> list = TRY(arguments_over(launch_, buffers, options_.null));
         TRY(kernel.launch_with(launch_.config, list));
         if (options_.repeats != 0 && device_.kind() == DeviceKind::cuda) TRY(time(kernel));
         return buffers;
@@ -125,7 +89,7 @@ class Trier {
     // On buffers of their own: those of the comparison have been written once.
     Expected<void> time(const Kernel& kernel) {
         const std::vector<Buffer> buffers = TRY(memory(launch_));
-        const std::vector<Argument> list = TRY(arguments(launch_, buffers));
+        const std::vector<Argument> list = TRY(arguments_over(launch_, buffers, options_.null));
         const Stream stream = TRY(device_.create_stream());
         Event begin = TRY(device_.create_event()), end = TRY(device_.create_event());
         std::vector<double> times;
@@ -153,7 +117,7 @@ class Trier {
         options.routes = {};
         const Kernel kernel = TRY(skeleton.graft(grafts, device_, options));
         std::vector<Buffer> buffers = TRY(memory(reference_));
-        const std::vector<Argument> list = TRY(arguments(reference_, buffers));
+        const std::vector<Argument> list = TRY(arguments_over(reference_, buffers, options_.null));
         TRY(kernel.launch_with(reference_.config, list));
         return buffers;
     }
@@ -163,83 +127,32 @@ class Trier {
         for (std::size_t i = 0; i < buffers.size(); ++i) {
             const TemplateTensor& tensor = launch_.tensors[i];
             if (tensor.access != TensorAccess::in) continue;
-            const std::vector<std::byte> before = random_bytes(tensor, options_.seed);
-            std::vector<std::byte> after(tensor.bytes);
-            TRY(buffers[i].read(after));
-            const auto [was, is] = std::mismatch(before.begin(), before.end(), after.begin());
-            if (was == before.end()) continue;
-            const array::ElementType& type = *array::find_type(tensor.type);
-            const auto at = static_cast<std::size_t>(was - before.begin()) / type.bytes;
-            trial_.is_right = false;
-            trial_.worst = std::numeric_limits<double>::infinity();
-            trial_.worst_tensor = tensor.name, trial_.worst_index = at;
-            trial_.got = element_value(type, after.data() + at * type.bytes);
-            trial_.wanted = element_value(type, before.data() + at * type.bytes);
-            trial_.allowed = 0;
-            ++trial_.wrong, ++trial_.elements;
+            const Elements after = TRY(read_elements(tensor, buffers[i]));
+            comparison_.compare_unchanged(tensor.name, {after.type, random_bytes(tensor, options_.seed)},
+                                          after);
         }
         return {};
     }
-
-    struct Values {
-        const array::ElementType* type;
-        std::vector<std::byte> bytes;
-        [[nodiscard]] std::size_t size() const { return bytes.size() / type->bytes; }
-        [[nodiscard]] double operator[](std::size_t i) const {
-            return element_value(*type, bytes.data() + i * type->bytes);
-        }
-    };
-    static Expected<Values> values(const TemplateLaunch& launch, std::string_view name,
-                                   const std::vector<Buffer>& buffers) {
-        const TemplateTensor* const tensor = find(launch, name);
-        Values values{array::find_type(tensor->type), std::vector<std::byte>(tensor->bytes)};
-        TRY(buffers[static_cast<std::size_t>(tensor - launch.tensors.data())].read(values.bytes));
-        return values;
+    static Expected<Elements> values(const TemplateLaunch& launch, std::string_view name,
+                                     const std::vector<Buffer>& buffers) {
+        const TemplateTensor* const tensor = find_tensor(launch, name);
+        return read_elements(*tensor, buffers[static_cast<std::size_t>(tensor - launch.tensors.data())]);
     }
-
     Expected<void> compare(const std::string& output, const std::vector<Buffer>& got_buffers,
                            const std::vector<Buffer>& wanted_buffers, const TemplateTolerance& tolerance) {
-        const Values got = TRY(values(launch_, output, got_buffers));
-        const Values wanted = TRY(values(reference_, output, wanted_buffers));
-        trial_.elements += wanted.size();
-        // What the reference stores in double precision has been rounded once, by the kernel.
-        const double roundings = wanted.type->name == "f64" ? 1 : 2;
-        for (std::size_t i = 0; i < wanted.size(); ++i) {
-            const double value = in_range(wanted[i], *got.type);
-            look_at(output, i, got[i], value,
-                    tolerance.relative * std::abs(value) + tolerance.absolute +
-                        roundings * rounding(value, *got.type));
-        }
+        const Elements got = TRY(values(launch_, output, got_buffers));
+        const Elements wanted = TRY(values(reference_, output, wanted_buffers));
+        comparison_.compare(output, got, wanted, tolerance);
         return {};
     }
-    // What the output's type has no numbers for is its infinity, or its largest number.
-    static double in_range(double value, const array::ElementType& type) {
-        const array::FloatFormat* const format = array::find_format(type.name);
-        if (format == nullptr || std::isnan(value)) return value;
-        const double nearest = array::rounded(value, *format);
-        return std::isinf(nearest) || std::abs(nearest) == format->most ? nearest : value;
-    }
-
-    // Half a unit in the last place: what storing costs the nearest number.
-    static double rounding(double value, const array::ElementType& type) {
-        const array::FloatFormat* const format = array::find_format(type.name);
-        if (format == nullptr || !std::isfinite(value)) return 0;
-        const int exponent =
-            value == 0 ? format->least_exponent : std::max(std::ilogb(value), format->least_exponent);
-        return std::ldexp(0.5, exponent - format->fraction);
-    }
-    void look_at(const std::string& output, std::size_t i, double got, double wanted, double allowed) {
-        if ((std::isnan(got) && std::isnan(wanted)) || got == wanted) return;
-        double error = std::abs(got - wanted);
-        if (std::isnan(error) || std::isinf(wanted)) error = std::numeric_limits<double>::infinity();
-        trial_.largest_error = std::max(trial_.largest_error, error);
-        const double part = error / allowed;
-        if (!(part <= 1)) ++trial_.wrong, trial_.is_right = false;
-        if (part <= trial_.worst) return;
-        trial_.worst = part;
-        trial_.worst_tensor = output;
-        trial_.worst_index = i;
-        trial_.got = got, trial_.wanted = wanted, trial_.allowed = allowed;
+    void tell() {
+        trial_.is_right = comparison_.wrong == 0;
+        trial_.worst = comparison_.worst;
+        trial_.worst_tensor = comparison_.tensor, trial_.worst_index = comparison_.index;
+        trial_.got = comparison_.got, trial_.wanted = comparison_.wanted;
+        trial_.allowed = comparison_.allowed;
+        trial_.largest_error = comparison_.largest_error;
+        trial_.wrong = comparison_.wrong, trial_.elements = comparison_.elements;
     }
 
     const Template& from_;
@@ -247,6 +160,7 @@ class Trier {
     const TrialOptions& options_;
     TemplateLaunch launch_, reference_;
     Trial trial_ = {};
+    Comparison comparison_ = {};
 };
 
 }  // namespace

@@ -71,7 +71,7 @@ class PTXGRAFT_API Workload {
     /// | `target` | `"sm_90a"` |
     /// | `shapes` | a list of objects, dimensions by name |
     /// | `regimes` | a list of names; all where it is missing |
-    /// | `wanted`, `baseline` | sites by name: a stack program of the set `full` as a string, or an object with one of `"program"`, `"expr"` |
+    /// | `wanted`, `baseline` | sites by name: a stack program, or an object with `"program"` or `"expr"` |
     /// | `relative`, `absolute` | WorkloadOptions::relative, absolute |
     /// | `bytes`, `operations` | WorkloadOptions::necessary_bytes, necessary_operations |
     /// | `null` | names of tensors |

@@ -1,0 +1,16 @@
+#pragma once
+/// @file workload_data.hpp
+/// What a workload is made of.
+
+#include "ptxgraft/measure/workload.hpp"
+
+namespace ptxgraft::measure {
+
+struct Workload::Data {
+    Template from;
+    WorkloadOptions options;
+    Skeleton skeleton, reference;
+    std::uint64_t hash = 0;
+};
+
+}  // namespace ptxgraft::measure
