@@ -4,7 +4,6 @@
 #include <mutex>
 #include <optional>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 
 #include "base/threads.hpp"
@@ -12,6 +11,7 @@
 #include "kernel/batch.hpp"
 #include "kernel/kernel_data.hpp"
 #include "kernel/machine_code.hpp"
+#include "kernel/pipeline.hpp"
 #include "kernel/variants.hpp"
 #include "link/cache.hpp"
 
@@ -35,30 +35,42 @@ class StubModules {
   public:
     explicit StubModules(const MachineCodeMaker& maker) : maker_(maker) {}
 
-    void add(const Candidate& candidate) {
-        for (Linked& stub : linked_stubs(candidate))
-            if (!maker_.is_assembled(stub) && names_.insert(stub.name).second)
-                stubs_.push_back(std::move(stub));
+    // What a candidate needs that is not assembled yet.
+    void add(std::size_t index, const Candidate& candidate) {
+        for (Linked& stub : linked_stubs(candidate)) {
+            if (maker_.is_assembled(stub)) continue;
+            const auto [place, is_new] = places_.emplace(stub.name, stubs_.size());
+            if (is_new) stubs_.push_back(std::move(stub));
+            needs_.emplace_back(place->second, index);
+        }
     }
-    // There are enough modules for all threads.
-    void assemble(const ManyOptions& many) {
+    // Modules, enough for all threads: of each the candidates that need it, each once.
+    std::vector<std::vector<std::size_t>> divide(const ManyOptions& many) {
         const std::size_t threads = thread_count(many.threads);
-        const std::size_t size = std::clamp<std::size_t>((stubs_.size() + threads - 1) / threads, 1,
-                                                         std::max(many.stubs_per_module, 1u));
-        for_each((stubs_.size() + size - 1) / size, many, [&](std::size_t i) {
-            const auto stubs = std::span(stubs_).subspan(i * size, std::min(size, stubs_.size() - i * size));
-            const auto done = without_throwing<void>([&]() -> Expected<void> {
-                assemble(stubs);
-                return {};
-            });
-            if (!done) set_error(stubs.front().name, done.error());
-        });
+        size_ = std::clamp<std::size_t>((stubs_.size() + threads - 1) / threads, 1,
+                                        std::max(many.stubs_per_module, 1u));
+        std::vector<std::vector<std::size_t>> users((stubs_.size() + size_ - 1) / size_);
+        for (const auto& [stub, candidate] : needs_) {
+            std::vector<std::size_t>& of = users[stub / size_];
+            if (std::ranges::find(of, candidate) == of.end()) of.push_back(candidate);
+        }
+        return users;
     }
-    [[nodiscard]] const Error* error_of(const Candidate& candidate) const {
-        if (errors_.empty()) return nullptr;
+    void assemble(std::size_t module) {
+        const auto stubs =
+            std::span(stubs_).subspan(module * size_, std::min(size_, stubs_.size() - module * size_));
+        const auto done = without_throwing<void>([&]() -> Expected<void> {
+            assemble(stubs);
+            return {};
+        });
+        if (!done) set_error(stubs.front().name, done.error());
+    }
+    [[nodiscard]] std::optional<Error> error_of(const Candidate& candidate) const {
+        const std::lock_guard lock(mutex_);
+        if (errors_.empty()) return std::nullopt;
         for (const Linked& stub : linked_stubs(candidate))
-            if (const auto found = errors_.find(stub.name); found != errors_.end()) return &found->second;
-        return nullptr;
+            if (const auto found = errors_.find(stub.name); found != errors_.end()) return found->second;
+        return std::nullopt;
     }
 
   private:
@@ -95,8 +107,10 @@ class StubModules {
 
     const MachineCodeMaker& maker_;
     std::vector<Linked> stubs_;
-    std::unordered_set<std::string> names_;
-    std::mutex mutex_;
+    std::size_t size_ = 1;                                    // stubs of a module
+    std::unordered_map<std::string, std::size_t> places_;     // of stubs, by name
+    std::vector<std::pair<std::size_t, std::size_t>> needs_;  // stub, candidate
+    mutable std::mutex mutex_;
     std::unordered_map<std::string, Error> errors_;
 };
 
@@ -120,9 +134,7 @@ class Many {
         give_kept_variants();
         std::erase_if(firsts_, [&](std::size_t i) { return results_.has(i); });
         assemble_together();
-        for (const std::size_t i : firsts_) modules_.add(*planned_[i]);
-        modules_.assemble(many_);
-        for_each(firsts_.size(), many_, [&](std::size_t k) { make(firsts_[k]); });
+        make_alone();
         return results_.take();
     }
 
@@ -232,10 +244,19 @@ class Many {
         assemble_together(plan, group.first(half));
         assemble_together(plan, group.subspan(half));
     }
+    void make_alone() {
+        std::vector<std::size_t> whole, linked;
+        for (const std::size_t i : firsts_) {
+            modules_.add(i, *planned_[i]);
+            (planned_[i]->has(Route::link) ? linked : whole).push_back(i);
+        }
+        Pipeline pipeline(modules_.divide(many_), linked, std::move(whole));
+        pipeline.run(
+            many_, [&](std::size_t module) { modules_.assemble(module); }, [&](std::size_t i) { make(i); });
+    }
     void make(std::size_t i) {
         give(i, without_throwing<MachineCode>([&]() -> Expected<MachineCode> {
-                 if (const Error* const error = modules_.error_of(*planned_[i]))
-                     return tl::unexpected(*error);
+                 if (auto error = modules_.error_of(*planned_[i])) return tl::unexpected(std::move(*error));
                  return maker_.make(std::move(*planned_[i]), {});
              }));
     }
