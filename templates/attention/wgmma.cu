@@ -8,10 +8,13 @@
 // run by themselves: while the tensor cores multiply the weights of one tile by its values, a warpgroup makes
 // weights of the next one's scores. And the warpgroups take turns in starting products (named barriers), so
 // that the tensor cores have work of one while another is at its exponentials.
+//
+// PROLOGUE says which of the sites prologue_q, prologue_k and prologue_v there are (wgmma_prologue.cuh).
 #include "../hardware/mma.cuh"
 #include "../hardware/tma.cuh"
 #include "../hardware/wgmma.cuh"
 #include "softmax.cuh"
+#include "wgmma_prologue.cuh"
 
 using namespace hardware;
 using namespace attention;
@@ -29,8 +32,9 @@ constexpr u32 query_panel = tile_queries * row_bytes, query_bytes = panels * que
 constexpr u32 tile_panel = tile_keys * row_bytes, tile_bytes = panels * tile_panel;
 constexpr u32 box_keys = page == 0 || page > tile_keys ? tile_keys : page;  // that one copy brings
 
-// 64 K registers are shared out: the warpgroup that copies needs few.
-constexpr u32 producer_registers = consumers == 2 ? 40 : 32, consumer_registers = consumers == 2 ? 232 : 160;
+// 64 K registers are shared out: the warpgroup that copies needs few, and more where it rewrites tiles.
+constexpr u32 producer_registers = consumers == 2 ? (changes_tiles ? 64 : 40) : (changes_tiles ? 56 : 32);
+constexpr u32 consumer_registers = consumers == 2 ? (changes_tiles ? 224 : 232) : (changes_tiles ? 152 : 160);
 
 // Whether there are uniform registers for the descriptors of all steps along head_dim.
 constexpr bool keeps_steps = head_dim <= 128;
@@ -76,10 +80,23 @@ struct Block {
 struct Barriers {
     u64 queries_full, keys_full[stages], keys_empty[stages], values_full[stages], values_empty[stages];
 };
-// Of keys or of values: a stage is at `tiles`, and has a barrier of each kind.
+// Stages that are copied and not rewritten yet.
+struct CopiedBarriers {
+    u64 keys[stages], values[stages];
+};
+// Of keys or of values: a stage is at `tiles`, and has a barrier of each kind. It is full when it was copied,
+// where nothing rewrites it.
 struct Ring {
-    u32 tiles, full, empty;
+    u32 tiles, copied, full, empty;
     __device__ u32 tile(const RingPlace<stages>& at) const { return tiles + at.stage * tile_bytes; }
+    __device__ void wait_copied(const RingPlace<stages>& at) const {
+        mbarrier_wait(copied + at.stage * sizeof(u64), at.parity);
+    }
+    // Each lane of the warp has fenced what it wrote.
+    __device__ void fill(const RingPlace<stages>& at) const {
+        __syncwarp();
+        if (threadIdx.x % 32 == 0) mbarrier_arrive(full + at.stage * sizeof(u64));
+    }
     __device__ void wait_full(const RingPlace<stages>& at) const {
         mbarrier_wait(full + at.stage * sizeof(u64), at.parity);
     }
@@ -108,7 +125,7 @@ struct Producer {
     __device__ void copy_tile(const Ring& ring, RingPlace<stages>& at, const TensorMap& from,
                               u32 column) const {
         ring.wait_empty(at);
-        const u32 to = ring.tile(at), barrier = ring.full + at.stage * sizeof(u64);
+        const u32 to = ring.tile(at), barrier = ring.copied + at.stage * sizeof(u64);
         mbarrier_arrive_expect_tx(barrier, tile_bytes);
 #pragma unroll
         for (u32 key = 0; key < tile_keys; key += box_keys) {
@@ -133,6 +150,24 @@ struct Producer {
         }
     }
 };
+
+// ---- the warps beside the producer's: they rewrite tiles, where there are sites for that
+
+__device__ inline void rewrite(const Tiles<tile_keys>& tiles, const Block& block, const Ring& keys,
+                               const Ring& values) {
+    using Writer = TileWriter<head_dim, tile_keys>;
+    const Writer writer = {threadIdx.x - 32, block.kv_head, block.batch, block.keys.length};
+    RingPlace<stages> at = {0, 0};
+    for (auto tile = tiles.from(tiles.first_column()); tile.column < tiles.end;
+         tile = tiles.from(tile.column + tile_keys), at.advance()) {
+        keys.wait_copied(at);
+        writer.change_keys(keys.tile(at), tile.column);
+        keys.fill(at);
+        values.wait_copied(at);
+        writer.change_values(values.tile(at), tile.column);
+        values.fill(at);
+    }
+}
 
 // ---- a consumer: 64 queries
 
@@ -289,16 +324,26 @@ extern "C" __global__ void __launch_bounds__(threads, 1)
     if (block.first >= block.queries.length) return;
 
     const u32 query_tile = shared_address(shared), queries_full = shared_address(&barriers.queries_full);
-    const Ring key_ring = {query_tile + query_bytes, shared_address(barriers.keys_full),
-                           shared_address(barriers.keys_empty)};
-    const Ring value_ring = {key_ring.tiles + stages * tile_bytes, shared_address(barriers.values_full),
-                             shared_address(barriers.values_empty)};
+    Ring key_ring = {query_tile + query_bytes, shared_address(barriers.keys_full),
+                     shared_address(barriers.keys_full), shared_address(barriers.keys_empty)};
+    Ring value_ring = {key_ring.tiles + stages * tile_bytes, shared_address(barriers.values_full),
+                       shared_address(barriers.values_full), shared_address(barriers.values_empty)};
+    if constexpr (changes_tiles) {
+        __shared__ CopiedBarriers copied;
+        key_ring.copied = shared_address(copied.keys), value_ring.copied = shared_address(copied.values);
+    }
     if (threadIdx.x == 0) {
         prefetch_tensormap(q), prefetch_tensormap(k), prefetch_tensormap(v);
         mbarrier_init(queries_full, 1);
         for (u32 i = 0; i < stages; ++i) {
-            mbarrier_init(key_ring.full + i * sizeof(u64), 1);  // the producer, and the bytes it announces
-            mbarrier_init(value_ring.full + i * sizeof(u64), 1);
+            // The producer, and the bytes it announces; or the warps that rewrite what it copied.
+            constexpr u32 filling = changes_tiles ? TileWriter<head_dim, tile_keys>::warps : 1;
+            mbarrier_init(key_ring.full + i * sizeof(u64), filling);
+            mbarrier_init(value_ring.full + i * sizeof(u64), filling);
+            if constexpr (changes_tiles) {
+                mbarrier_init(key_ring.copied + i * sizeof(u64), 1);
+                mbarrier_init(value_ring.copied + i * sizeof(u64), 1);
+            }
             mbarrier_init(key_ring.empty + i * sizeof(u64), 4 * consumers);  // warps
             mbarrier_init(value_ring.empty + i * sizeof(u64), 4 * consumers);
         }
@@ -320,6 +365,8 @@ extern "C" __global__ void __launch_bounds__(threads, 1)
                 producer.copy_tile(value_ring, at_values, v, tile.column);
             }
         }
+        if constexpr (changes_tiles)
+            if (threadIdx.x >= 32) rewrite(tiles, block, key_ring, value_ring);
     } else {
         setmaxnreg_inc<consumer_registers>();
         Consumer consumer = {number - 1, key_ring, value_ring};
@@ -338,7 +385,15 @@ extern "C" __global__ void __launch_bounds__(threads, 1)
             consumer.rows.query[half] = {row, block.head, block.batch};
             consumer.rows.of_row[half] = value_of_row(consumer.rows.query[half]);
         }
-        if (tiles.from(tiles.first_column()).column < tiles.end) mbarrier_wait(queries_full, 0);
+        if (tiles.from(tiles.first_column()).column < tiles.end) {
+            mbarrier_wait(queries_full, 0);
+            if constexpr (changes_queries) {
+                const u32 first = consumer.number * 64;
+                change_queries<head_dim>(query_tile + first * row_bytes, query_panel,
+                                         {block.first + first, block.head, block.batch});
+                bar_sync(1 + consumers + consumer.number, warpgroup);
+            }
+        }
         consumer.go_over(tiles);
         store(consumer, of, block, shared);
     }
