@@ -1,7 +1,7 @@
 // The sites prologue_q, prologue_k and prologue_v of attention/wgmma. Operands of `wgmma` come from shared
 // memory and never pass through registers, so tiles are rewritten there: each warpgroup that multiplies
-// rewrites its own queries once, and the warps that have nothing to copy rewrite keys and values between their
-// copy and their products. Without these sites (PROLOGUE none) nothing of this is in the kernel.
+// rewrites its own queries once, and the warps that have nothing to copy rewrite keys and values between
+// their copy and their products. Without these sites (PROLOGUE none) nothing of this is in the kernel.
 #pragma once
 #include "../hardware/copy.cuh"
 #include "../hardware/mma.cuh"
@@ -15,8 +15,8 @@ constexpr Prologue prologue = Prologue::PROLOGUE;
 constexpr bool changes_queries = prologue == Prologue::q || prologue == Prologue::both;
 constexpr bool changes_tiles = prologue == Prologue::kv || prologue == Prologue::both;
 
-// Of a tile of panels side by side, each with 8 units of 16 bytes for each row, as tensor copies swizzle them:
-// which unit a thread has in its round.
+// Of a tile of panels side by side, each with 8 units of 16 bytes for each row, as tensor copies swizzle
+// them: which unit a thread has in its round.
 struct Unit {
     unsigned row, panel, unit;
     __device__ Unit(unsigned index, unsigned rows)
@@ -82,8 +82,7 @@ template <unsigned head_dim, unsigned tile_keys> struct TileWriter {
             hardware::ld_shared(even, first);
             hardware::ld_shared(odd, second);
 #pragma unroll
-            for (unsigned i = 0; i < 4; ++i)
-                change_pairs(even[i], odd[i], key, unit.element() + 2 * i);
+            for (unsigned i = 0; i < 4; ++i) change_pairs(even[i], odd[i], key, unit.element() + 2 * i);
             hardware::st_shared(first, even);
             hardware::st_shared(second, odd);
         }
