@@ -2,11 +2,13 @@
 /// A CUDA driver of host memory, for tests of what ptxgraft does with a driver. It has two GPUs, records
 /// every call, keeps every launch, and fails as it is told: any call, once or for ever, at once or never
 /// coming back. Kernels do not run; a launch of `fill` writes its third argument's byte to the buffer of its
-/// first, as far as the second says, so that data can be seen to flow. Time is what the test says.
+/// first, as far as the second says, so that data can be seen to flow, and a test may have a function that
+/// stands for all others. Time is what the test says. It is NVIDIA's management library (NVML) too.
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -64,14 +66,26 @@ struct FakeCuda {
     std::map<int, int> function_attributes{{2, 64}, {3, 16}, {4, 40}, {5, 80}, {6, 90}};
     std::string failing_call;  ///< this call returns failing_result
     int failing_result = 0;
+    int failing_after = 0;          ///< … when so many calls of it came back
+    bool failing_once = false;      ///< and then no more
     bool failing_for_ever = false;  ///< and from then on every call in the context does
     int lost_with = 0;              ///< not 0: what every call in a context returns
-    std::string hanging_call;       ///< this call does not come back before fake_cuda_let_go()
+    std::string hanging_call;       ///< this call does not come back before fake_cuda_let_go() …
+    int hanging_after = 0;          ///< … when so many calls of it came back
     /// Calls of a launch do nothing at all and are not recorded: what is left is their callers' time.
     bool is_quiet = false;
     double launch_milliseconds = 1.5;         ///< each launch moves the time that events record
     std::string module_log;                   ///< written into the error log of a module that does not load
     std::vector<std::size_t> argument_sizes;  ///< of launches: the driver knows them from the module
+    std::map<std::string, std::vector<std::size_t>> argument_sizes_of;  ///< of one function, before those
+    /// What a kernel does to memory, for all but `fill`; and how long it takes, where it is not
+    /// launch_milliseconds. Called when a launch runs, by one thread at a time.
+    std::function<void(const FakeLaunch&)> on_launch;
+    std::function<double(const FakeLaunch&)> milliseconds_of;
+    std::function<void(const FakeCuda&, const char*)> on_call;       ///< each call by its name, before it
+    unsigned megahertz = 1980, celsius = 41, compute_processes = 1;  ///< that NVML tells
+    unsigned long long throttled = 0;
+    bool keeps_launches = true;
     int static_shared_bytes = 0;
     int max_threads_per_block = 1024;
     int blocks_per_multiprocessor = 3, active_clusters = 7;

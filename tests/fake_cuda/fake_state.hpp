@@ -45,12 +45,14 @@ class Call {
   public:
     enum class In : std::uint8_t { driver, context };
     explicit Call(const char* name, In in = In::context) {
-        if (state.hanging_call == name) hang();
+        if (state.hanging_call == name && state.hanging_after-- == 0) hang();
         lock_ = std::unique_lock(state_mutex);
         ++state.calls[name];
         if (in == In::context) state.called_without_context |= contexts_of_this_thread() == nullptr;
         if (in == In::context && state.lost_with != 0) result = static_cast<Result>(state.lost_with);
-        if (state.failing_call != name) return;
+        if (state.on_call) state.on_call(state, name);
+        if (state.failing_call != name || state.failing_after-- > 0) return;
+        if (state.failing_once) state.failing_call.clear();
         result = static_cast<Result>(state.failing_result);
         if (state.failing_for_ever) state.lost_with = state.failing_result;
     }
@@ -86,9 +88,11 @@ template <class Handle> Handle new_handle() { return reinterpret_cast<Handle>(ne
 inline FakeLaunch launch_of(Function function, std::array<unsigned, 3> grid, std::array<unsigned, 3> block,
                             unsigned shared_bytes, Stream stream, void** parameters) {
     FakeLaunch launch{state.functions[number(function)], grid, block, shared_bytes, number(stream), {}};
-    for (std::size_t i = 0; i < state.argument_sizes.size(); ++i) {
+    const auto own = state.argument_sizes_of.find(launch.function);
+    const auto& sizes = own == state.argument_sizes_of.end() ? state.argument_sizes : own->second;
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
         const auto* bytes = static_cast<const std::byte*>(parameters[i]);
-        launch.arguments.emplace_back(bytes, bytes + state.argument_sizes[i]);
+        launch.arguments.emplace_back(bytes, bytes + sizes[i]);
     }
     return launch;
 }
@@ -126,8 +130,9 @@ inline Result run(FakeLaunch launch) {
         if (!inside(target, count)) return Result::illegal_address;
         std::memset(host(target), static_cast<int>(launch.arguments[2][0]), count);
     }
-    state.milliseconds += state.launch_milliseconds;
-    state.launches.push_back(std::move(launch));
+    if (state.on_launch) state.on_launch(launch);
+    state.milliseconds += state.milliseconds_of ? state.milliseconds_of(launch) : state.launch_milliseconds;
+    if (state.keeps_launches) state.launches.push_back(std::move(launch));
     return Result::success;
 }
 
