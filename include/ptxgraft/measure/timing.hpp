@@ -3,7 +3,7 @@
 /// How long variants of a kernel take on a GPU, beside a baseline, and how sure that is.
 ///
 /// @code
-/// auto session = Session::open(launch, baseline, device);       // measures the baseline against itself
+/// auto session = Session::open(checker);                        // measures the baseline against itself
 /// auto report = session->compare(std::vector<Variant>{{"a", a}, {"b", b}}, {.tier = Tier::race});
 /// auto closing = session->close();                              // and once more
 /// mark(*report, *closing);                                      // noisy, if the device moved meanwhile
@@ -22,7 +22,7 @@
 ///
 /// Modules are loaded and launched before the first event (Device::timing keeps others from loading), all is
 /// on one stream, and one session at a time measures on a GPU, by a file that is locked, whichever process it
-/// is of. Why each step is there, and which cheat it is against: src/measure/README.md.
+/// is of. Why each step is there, and which cheat it is against: src/measure/timing.md.
 
 #include <cstdint>
 #include <functional>
@@ -55,6 +55,11 @@ struct TimedLaunch {
         is_right;
 };
 
+/// The launch of a checker's first shape on usual inputs. What is necessary is what the workload says, or all
+/// bytes that are read or written once. The reference runs once for each seed that is asked for. It keeps the
+/// workload and the device alive. Errors: those of Skeleton::graft.
+[[nodiscard]] PTXGRAFT_API Expected<TimedLaunch> timed_launch(const Checker& checker);
+
 /// A session's doings, called back: whoever watches over a process knows what hangs, and has what was
 /// measured.
 struct Progress {
@@ -81,13 +86,13 @@ struct Protocol {
     /// itself would be most of what is measured. A single cold launch is then measured as well.
     double batch_below_milliseconds = 0.010;
     std::uint32_t cold_rounds = 8;  ///< of single launches, before the batches
-    /// A sample is repeated where its clock is below this part of the median of its round …
+    /// A sample is repeated where its clock is below this part of the highest of its round …
     double least_clock = 0.97;
-    std::uint32_t most_repeats = 3;  ///< … so often; then the round is noisy
-    double most_noisy_rounds = 0.25; ///< the part of them that leaves a result standing
+    std::uint32_t most_repeats = 3;                 ///< … so often; then the round is noisy
+    double most_noisy_rounds = 0.25;                ///< the part of them that leaves a result standing
     double event_resolution_milliseconds = 0.0005;  ///< of CUDA's events: what is not longer is no time
     std::uint32_t empty_pairs = 100;                ///< of events, for what they cost
-    double operations_per_second = 0;  ///< the device's peak, for the roofline; 0: not known
+    double operations_per_second = 0;               ///< the device's peak, for the roofline; 0: not known
     std::string nvml = "libnvidia-ml.so.1";  ///< for clocks and other processes; empty or missing: without it
     std::string lock_folder = "/tmp";        ///< where the lock of a GPU is
     double lock_seconds = 60;                ///< to wait for another session
@@ -125,12 +130,14 @@ struct Sample {
         no,
         slow_clock,  ///< another sample stands for it
     };
-    float milliseconds = 0;     ///< of one launch
-    float megahertz = 0;        ///< the clock of the multiprocessors behind it; 0: not known
-    std::uint32_t round = 0;    ///< from 0, over the whole session
-    std::uint16_t order = 0;    ///< in the round, as it was measured
-    std::uint16_t variant = 0;  ///< 0: the baseline; 1 and up: the variants of the call
+    float milliseconds = 0;       ///< of one launch
+    float megahertz = 0;          ///< the clock of the multiprocessors behind it; 0: not known
+    std::uint64_t throttled = 0;  ///< why the clock is lower, as NVML has it (nvmlClocksThrottleReasons)
+    std::uint32_t round = 0;      ///< from 0, over the whole session
+    std::uint16_t order = 0;      ///< in the round, as it was measured
+    std::uint16_t variant = 0;    ///< 0: the baseline; 1 and up: the variants of the call
     std::uint16_t inputs = 0, place = 0;
+    std::uint8_t celsius = 0;  ///< of the GPU, of NVML; 0: not known
     Purpose purpose = Purpose::report;
     Repeated repeated = Repeated::no;
 };
@@ -148,8 +155,8 @@ struct VariantTiming {
     Error error = {};      ///< of a launch that failed
     /// With the baseline, of samples that chose nothing: of a variant that a race dropped there are none.
     Comparison comparison = {};
-    Comparison selection = {};  ///< of those that it was chosen by: better than it is, if it was the best
-    bool is_promising = true;   ///< its best sample is within 3 sigma of the best of all, or better
+    Comparison selection = {};     ///< of those that it was chosen by: better than it is, if it was the best
+    bool is_promising = true;      ///< its best sample is within 3 sigma of the best of all, or better
     double milliseconds = 0;       ///< the median; 0: none was reported
     double cold_milliseconds = 0;  ///< of single launches; where there are no batches, as `milliseconds`
 };
@@ -178,8 +185,8 @@ struct SessionFacts {
     double event_milliseconds = 0;  ///< between two events with nothing in between: the median
     std::uint32_t sets = 0;         ///< of inputs, and places
     std::uint64_t set_bytes = 0, flush_bytes = 0;
-    std::uint32_t batch = 1;          ///< launches between two events
-    double roofline_milliseconds = 0; ///< no launch can take less; 0: not known
+    std::uint32_t batch = 1;           ///< launches between two events
+    double roofline_milliseconds = 0;  ///< no launch can take less; 0: not known
     bool is_shared = false;
 };
 
@@ -202,6 +209,8 @@ class PTXGRAFT_API Session {
     /// Errc::baseline_wrong; Errc::argument_invalid; those of the device.
     [[nodiscard]] static Expected<Session> open(TimedLaunch launch, const Kernel& baseline,
                                                 const Device& device, Protocol protocol = {});
+    /// Of timed_launch() and a checker's baseline.
+    [[nodiscard]] static Expected<Session> open(const Checker& checker, Protocol protocol = {});
 
     /// Times 1 to 15 variants beside the baseline. What becomes of a variant is its status; an error is only
     /// what keeps all from being measured: Errc::argument_invalid, Errc::timing_not_possible for a GPU that
