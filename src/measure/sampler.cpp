@@ -11,14 +11,16 @@ constexpr std::uint64_t slot_count = 4096;
 
 }  // namespace
 
-Expected<Sampler> Sampler::make(const Device& device, const Sets& sets, std::uint64_t flush_bytes,
+Expected<Sampler> Sampler::make(const Device& device, const Sets& sets, const SessionFacts& facts,
                                 std::uint64_t seed) {
     TimingKernels kernels = TRY(TimingKernels::load(device));
     Stream stream = TRY(device.create_stream());
     Event begin = TRY(device.create_event()), end = TRY(device.create_event());
-    Buffer flush = TRY(device.allocate(flush_bytes)), slots = TRY(device.allocate(slot_count * sizeof(Slot)));
+    Buffer flush = TRY(device.allocate(facts.flush_bytes)),
+           slots = TRY(device.allocate(slot_count * sizeof(Slot)));
     Sampler sampler(device, sets, std::move(kernels), std::move(stream), std::move(begin), std::move(end),
                     std::move(flush), std::move(slots), seed);
+    sampler.has_persisting_lines_ = facts.device.persisting_l2_bytes != 0;
     // Whatever the driver does at a first launch it has done then.
     const Setting setting{};
     TRY(sampler.prepare({&setting, 1}, sampler.slots_.address()));
@@ -30,7 +32,7 @@ Expected<Sampler> Sampler::make(const Device& device, const Sets& sets, std::uin
 
 // Persisting lines first: the flush then takes them as any others.
 Expected<void> Sampler::prepare(std::span<const Setting> settings, std::uint64_t slot) {
-    TRY(device_.reset_persisting_l2());
+    if (has_persisting_lines_) TRY(device_.reset_persisting_l2());
     TRY(kernels_.fill(slot, (settings.size() + 1) * sizeof(Slot), 0, stream_));
     for (const Setting& setting : settings)
         TRY(kernels_.copy(sets_->place(setting.place).address(), sets_->image(setting.image).address(),

@@ -31,7 +31,7 @@ class Sampler {
   public:
     /// Makes the stream, the events and what is written over; loads the kernels and launches each once.
     [[nodiscard]] static Expected<Sampler> make(const Device& device, const Sets& sets,
-                                                std::uint64_t flush_bytes, std::uint64_t seed);
+                                                const SessionFacts& facts, std::uint64_t seed);
 
     /// A launch on each setting's place, one behind the other between two events: through `graph` where it is
     /// given, which then has them all, else there is one.
@@ -76,7 +76,7 @@ class Sampler {
     stack::Random random_;
     std::uint64_t secret_;  // of the digests
     const Nvml* nvml_ = nullptr;
-    bool has_marker_ = false, in_launch_ = false;
+    bool has_persisting_lines_ = true, has_marker_ = false, in_launch_ = false;
     std::uint32_t flushes_ = 0;
 };
 

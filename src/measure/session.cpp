@@ -51,7 +51,16 @@ Expected<void> make_memory(Session::Data& s) {
     s.facts.sets = static_cast<std::uint32_t>(count);
     s.facts.set_bytes = set, s.facts.flush_bytes = 2 * l2;
     s.sets = TRY(Sets::make(s.launch, s.device, s.protocol.seed, count));
-    s.sampler = TRY(Sampler::make(s.device, s.sets, s.facts.flush_bytes, s.protocol.seed));
+    s.sampler = TRY(Sampler::make(s.device, s.sets, s.facts, s.protocol.seed));
+    return {};
+}
+
+// A part of a GPU (MIG) has none, and no limit of them.
+Expected<void> forbid_persisting_lines(Session::Data& s) {
+    if (s.facts.device.persisting_l2_bytes == 0) return {};
+    const std::size_t before = TRY(s.device.persisting_l2());
+    TRY(s.device.set_persisting_l2(0));
+    s.persisting_l2 = before;
     return {};
 }
 
@@ -137,9 +146,7 @@ Expected<Session> Session::open(TimedLaunch launch, const Kernel& baseline, cons
     s.facts.device = TRY(device.properties());
     const DeviceLock lock =
         TRY(DeviceLock::take(s.protocol.lock_folder, s.facts.device.uuid, s.protocol.lock_seconds));
-    const std::size_t before = TRY(device.persisting_l2());
-    TRY(device.set_persisting_l2(0));
-    s.persisting_l2 = before;
+    TRY(forbid_persisting_lines(s));
     TRY(make_memory(s));
     choose_clock(s);
     TRY(measure_events(s));

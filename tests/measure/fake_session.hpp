@@ -64,6 +64,12 @@ class FakeSession : public FakeGpu {
     }
     [[nodiscard]] const Device& gpu() const { return *device_; }
 
+    // With other properties.
+    void reopen() {
+        kernels_.clear();
+        device_.emplace(Device::open("cuda:1", driver()).value());
+    }
+
     // A kernel of that name, on the device; the same for the same name.
     const Kernel& kernel(const std::string& name, const FakeKernel& behaviour = {}) {
         behaviours_[name] = behaviour;

@@ -431,6 +431,17 @@ TEST_F(Timing, PersistingLinesAreForbiddenWhileASessionLives) {
     EXPECT_EQ(fake().persisting_l2, 4096u);
 }
 
+// A part of a GPU (MIG) has no persisting lines, and its driver no limit of them.
+TEST_F(Timing, ADeviceWithoutPersistingLines) {
+    fake().attributes[108] = 0;
+    reopen();
+    fake().failing_call = "cuCtxSetLimit", fake().failing_result = 215;
+    auto session = open();
+    ASSERT_OK(session);
+    EXPECT_OK(session->compare(std::vector<Variant>{variant("a")}, {.rounds = 6}));
+    EXPECT_EQ(fake().l2_resets, 0);
+}
+
 // ---- a device that moves
 
 TEST_F(Timing, ADeviceThatMovedLeavesNoVerdict) {
