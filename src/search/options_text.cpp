@@ -37,7 +37,7 @@ std::string text_of(const Options& options) {
                 {"refine", options.refine},
                 {"operators", operators},
                 {"adapt", options.adapt}}
-        .dump();
+        .dump(-1, ' ', false, Json::error_handler_t::replace);  // names may be no UTF-8
 }
 
 Expected<Options> options_of(const std::string& text) {

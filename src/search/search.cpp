@@ -213,6 +213,8 @@ struct Search::Data {
                std::vector<Counts>& counts) const;
     Expected<void> judge_all(std::span<Gate* const> with, std::span<const Waiting> waiting,
                              std::vector<Counts>& counts, const std::function<bool()>& is_over);
+    Expected<void> count(std::span<Gate* const> with, std::vector<Counts>& counts);
+    Expected<void> note_stop(std::string_view stop);
 };
 
 // A search whose log is in the archive: blocks that are whole are taken from there, the others are drawn
@@ -370,8 +372,33 @@ Expected<void> Search::Data::judge_all(std::span<Gate* const> with, std::span<co
     return fail(Errc::result_unknown, std::to_string(index) + ", whose numbers, status or genome are none");
 }
 
+// What the gates have done since the last time goes to the ledger, and to the archive with the next commit.
+Expected<void> Search::Data::count(std::span<Gate* const> with, std::vector<Counts>& counts) {
+    std::vector<GateCount> added;
+    for (std::size_t g = 0; g < with.size(); ++g) {
+        const GateCount& one = added.emplace_back(
+            GateCount{.name = std::string(with[g]->name()),
+                      .in = counts[g].in.exchange(0),
+                      .out = counts[g].out.exchange(0),
+                      .seconds = static_cast<double>(counts[g].nanoseconds.exchange(0)) * 1e-9});
+        gates[g].name = one.name;
+        gates[g].in += one.in;
+        gates[g].out += one.out;
+        gates[g].seconds += one.seconds;
+    }
+    if (!store) return {};
+    return store->add(added);
+}
+
+Expected<void> Search::Data::note_stop(std::string_view stop) {
+    if (!store) return {};
+    TRY(store->set_stop(stop));
+    return store->flush();
+}
+
 Expected<Summary> Search::run(std::span<Gate* const> gates, const RunOptions& options) {
     Data& d = *data_;
+    TRY(d.note_stop({}));
     d.threads = thread_count(options.threads);
     const double begin_wall = wall_seconds(), begin_cpu = cpu_seconds();
     const std::uint64_t judged_before = d.state->ledger().judged;
@@ -405,7 +432,10 @@ Expected<Summary> Search::run(std::span<Gate* const> gates, const RunOptions& op
     };
     for (;;) {
         const std::uint64_t judged = d.state->ledger().judged - judged_before;
-        const auto ended = [&](Stop stop) { return Summary{stop, d.state->ledger().judged, best()}; };
+        const auto ended = [&](Stop stop) -> Expected<Summary> {
+            TRY(d.note_stop(name(stop)));
+            return Summary{stop, d.state->ledger().judged, best()};
+        };
         if (is_reached()) return ended(Stop::target);
         if (options.stop != nullptr && options.stop->load()) return ended(Stop::asked);
         if (is_spent(judged)) return ended(Stop::budget);
@@ -416,13 +446,8 @@ Expected<Summary> Search::run(std::span<Gate* const> gates, const RunOptions& op
         if (waiting.empty()) return ended(Stop::exhausted);
         const auto is_over = [&] { return (options.stop != nullptr && options.stop->load()) || is_late(); };
         TRY(d.judge_all(gates, waiting, counts, is_over));
+        TRY(d.count(gates, counts));
         TRY(d.commit());
-        for (std::size_t g = 0; g < gates.size(); ++g) {
-            d.gates[g].name = gates[g]->name();
-            d.gates[g].in += counts[g].in.exchange(0);
-            d.gates[g].out += counts[g].out.exchange(0);
-            d.gates[g].seconds += static_cast<double>(counts[g].nanoseconds.exchange(0)) * 1e-9;
-        }
         if (options.progress) options.progress(ledger());
     }
 }

@@ -11,6 +11,7 @@
 #include <bit>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 
 #include "base/try.hpp"
 #include "ptxgraft/program.hpp"
@@ -33,6 +34,15 @@ CREATE TABLE candidate (
     id INTEGER PRIMARY KEY, island INTEGER, operator INTEGER, parent INTEGER, parent2 INTEGER, refine INTEGER,
     structure INTEGER, constants INTEGER, genome BLOB, made BLOB, status INTEGER, gate INTEGER, cost REAL,
     low REAL, high REAL, errors BLOB, descriptor BLOB, detail TEXT);
+)";
+// Tables that older archives of this format lack.
+constexpr const char* later_schema = R"(
+CREATE TABLE IF NOT EXISTS gate (place INTEGER, name TEXT, "in" INTEGER, "out" INTEGER, seconds REAL,
+    PRIMARY KEY (place, name)) WITHOUT ROWID;
+)";
+constexpr const char* collection_schema = R"(
+CREATE TABLE source (place INTEGER PRIMARY KEY, first INTEGER, count INTEGER, options TEXT, task TEXT,
+    digest INTEGER);
 )";
 
 template <class T> std::vector<std::byte> blob_of(std::span<const T> values) {
@@ -193,6 +203,15 @@ struct Store::Data {
             return fail(Errc::archive_malformed, "it does not say its " + std::string(key));
         return find.text();
     }
+    Expected<bool> has_table(std::string_view name) {
+        Statement find = statement("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?");
+        return find.with(name).step();
+    }
+    void prepare_rows() {
+        add_block = statement("INSERT OR REPLACE INTO block VALUES (?, ?, ?, ?)");
+        add_candidate =
+            statement("INSERT INTO candidate VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+    }
     Expected<void> create(const Space& space, const Options& options);
     Expected<void> check(const Space& space, const Options& options);
     Expected<void> check_format();
@@ -249,6 +268,8 @@ Expected<void> Store::Data::check_format() {
 
 Expected<void> Store::Data::check(const Space& space, const Options& options) {
     TRY(check_format());
+    if (TRY(has_table("source")))
+        return fail(Errc::archive_differs, "it is a collection of searches, which is read alone");
     if (TRY(about("space")) != std::to_string(space.hash()))
         return fail(Errc::archive_differs, "its space is not this one");
     const std::string kept = TRY(about("options"));
@@ -283,9 +304,22 @@ Expected<Store> Store::open(const std::string& path, const Space& space, const O
     if (!is_new) TRY(data->check(space, options));
     TRY(data->run("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL"));
     if (is_new) TRY(data->create(space, options));
-    data->add_block = data->statement("INSERT OR REPLACE INTO block VALUES (?, ?, ?, ?)");
-    data->add_candidate = data->statement(
-        "INSERT INTO candidate VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+    TRY(data->run(later_schema));
+    data->prepare_rows();
+    return Store(std::move(data));
+}
+
+Expected<Store> Store::create(const std::string& path, const Space& space, const Options& options) {
+    if (std::filesystem::exists(path)) return fail(Errc::archive_failed, path + " exists");
+    auto data = std::make_unique<Data>();
+    sqlite3* made = nullptr;
+    const int code =
+        sqlite3_open_v2(path.c_str(), &made, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
+    data->database.reset(made);
+    if (code != SQLITE_OK) return fail(Errc::archive_failed, path + ": " + sqlite3_errmsg(made));
+    TRY(data->create(space, options));
+    TRY(data->run(collection_schema));
+    data->prepare_rows();
     return Store(std::move(data));
 }
 
@@ -296,6 +330,7 @@ Expected<Store> Store::read(const std::string& path) {
     data->database.reset(made);
     if (code != SQLITE_OK) return fail(Errc::archive_failed, path + ": " + sqlite3_errmsg(made));
     sqlite3_busy_timeout(made, 60'000);
+    TRY(data->run("BEGIN"));  // all that is read is of one moment
     TRY(data->check_format());
     return Store(std::move(data));
 }
@@ -352,7 +387,13 @@ Expected<std::vector<BlockCounts>> Store::blocks() const {
 }
 
 Expected<void> Store::for_each(const std::function<Expected<void>(Candidate&&, Result&&)>& visit) const {
-    Statement rows = data_->statement("SELECT * FROM candidate ORDER BY id");
+    return for_each(0, std::numeric_limits<std::int64_t>::max(), visit);
+}
+
+Expected<void> Store::for_each(std::uint64_t first, std::uint64_t count,
+                               const std::function<Expected<void>(Candidate&&, Result&&)>& visit) const {
+    Statement rows = data_->statement("SELECT * FROM candidate WHERE id >= ? AND id - ? < ? ORDER BY id");
+    rows.with(first).with(first).with(count);
     while (TRY(rows.step())) {
         Candidate candidate;
         Result result;
@@ -420,6 +461,80 @@ Expected<void> Store::add(const Candidate& candidate, const Result& result) {
         .with(std::span<const std::byte>(blob_of(std::span<const double>(result.descriptor))))
         .with(std::string_view(result.detail))
         .run();
+}
+
+Expected<std::vector<GateCount>> Store::gates() const {
+    std::vector<GateCount> made;
+    if (!TRY(data_->has_table("gate"))) return made;
+    Statement rows = data_->statement(
+        "SELECT group_concat(name, ' / '), sum(\"in\"), sum(\"out\"), sum(seconds) FROM gate GROUP BY place "
+        "ORDER BY place");
+    while (TRY(rows.step())) {
+        GateCount gate;
+        gate.name = rows.text();
+        gate.in = rows.number();
+        gate.out = rows.number();
+        gate.seconds = rows.real();
+        made.push_back(std::move(gate));
+    }
+    return made;
+}
+
+Expected<std::string> Store::stop() const {
+    Statement find = data_->statement("SELECT value FROM about WHERE key = 'stop'");
+    if (!TRY(find.step())) return std::string();
+    return find.text();
+}
+
+Expected<std::vector<StoredSource>> Store::sources() const {
+    std::vector<StoredSource> made;
+    if (!TRY(data_->has_table("source"))) return made;
+    Statement rows =
+        data_->statement("SELECT first, count, options, task, digest FROM source ORDER BY place");
+    while (TRY(rows.step())) {
+        StoredSource source;
+        source.first = rows.number();
+        source.count = rows.number();
+        source.options = rows.text();
+        source.task = rows.text();
+        source.digest = rows.number();
+        made.push_back(std::move(source));
+    }
+    return made;
+}
+
+Expected<void> Store::add(std::span<const GateCount> gates) {
+    TRY(data_->begin());
+    Statement add = data_->statement(
+        "INSERT INTO gate VALUES (?, ?, ?, ?, ?) ON CONFLICT (place, name) DO UPDATE SET "
+        "\"in\" = \"in\" + excluded.\"in\", \"out\" = \"out\" + excluded.\"out\", "
+        "seconds = seconds + excluded.seconds");
+    for (std::uint64_t place = 0; place < gates.size(); ++place)
+        TRY(add.with(place)
+                .with(std::string_view(gates[place].name))
+                .with(gates[place].in)
+                .with(gates[place].out)
+                .with(gates[place].seconds)
+                .run());
+    return {};
+}
+
+Expected<void> Store::add(const StoredSource& source) {
+    TRY(data_->begin());
+    Statement add =
+        data_->statement("INSERT INTO source VALUES ((SELECT count(*) FROM source), ?, ?, ?, ?, ?)");
+    return add.with(source.first)
+        .with(source.count)
+        .with(std::string_view(source.options))
+        .with(std::string_view(source.task))
+        .with(source.digest)
+        .run();
+}
+
+Expected<void> Store::set_stop(std::string_view stop) {
+    TRY(data_->begin());
+    if (stop.empty()) return data_->run("DELETE FROM about WHERE key = 'stop'");
+    return data_->statement("INSERT OR REPLACE INTO about VALUES ('stop', ?)").with(stop).run();
 }
 
 Expected<void> Store::flush() {

@@ -11,12 +11,20 @@
 /// | `seed` | site, place, program |
 /// | `block` | block, drawn, duplicates, candidates |
 /// | `candidate` | its members, and those of its result: a column for each |
+/// | `gate` | place in the cascade, name, what came in and went on, seconds of processors: of all processes |
+/// | `source` | of a collection alone: place, first index, indices, options, task, digest of a search |
+///
+/// In `about` stands, behind a run that has ended, what ended it (`stop`). Gates' prices and that are no part
+/// of an export: they differ between runs of one search. Older archives have neither.
 ///
 /// `made` is what Refine made of the genome, where that was better; numbers in blobs are little-endian.
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "ptxgraft/search.hpp"
 
@@ -26,11 +34,22 @@ struct BlockCounts {
     std::uint64_t block = 0, drawn = 0, duplicates = 0, candidates = 0;
 };
 
+/// A search that became a part of a collection: its candidate k is candidate `first` + k there.
+struct StoredSource {
+    std::uint64_t first = 0, count = 0;  ///< indices, also of candidates that another search has too
+    std::string options, task;           ///< texts, as the search's own archive has them
+    std::uint64_t digest = 0;            ///< of all its candidates
+};
+
 class Store {
   public:
     /// Makes the file, or checks that it is of this space and these options.
     [[nodiscard]] static Expected<Store> open(const std::string& path, const Space& space,
                                               const Options& options);
+    /// A new file, of a collection. Errors: Errc::archive_failed where the file exists.
+    [[nodiscard]] static Expected<Store> create(const std::string& path, const Space& space,
+                                                const Options& options);
+    /// What is in the file now, whatever is written meanwhile.
     [[nodiscard]] static Expected<Store> read(const std::string& path);
 
     [[nodiscard]] Expected<Space> space() const;
@@ -39,10 +58,24 @@ class Store {
     /// In the order of the indices.
     [[nodiscard]] Expected<void> for_each(
         const std::function<Expected<void>(Candidate&&, Result&&)>& visit) const;
+    /// Those of these indices alone, in the order of the indices.
+    [[nodiscard]] Expected<void> for_each(
+        std::uint64_t first, std::uint64_t count,
+        const std::function<Expected<void>(Candidate&&, Result&&)>& visit) const;
+    /// In the order of the cascade; empty where the archive does not say.
+    [[nodiscard]] Expected<std::vector<GateCount>> gates() const;
+    /// The name of what ended the last run; empty while one goes on, or when it was killed.
+    [[nodiscard]] Expected<std::string> stop() const;
+    /// Empty, but of a collection.
+    [[nodiscard]] Expected<std::vector<StoredSource>> sources() const;
 
     /// Candidates with their results are added, and are in the file when `flush` has succeeded.
     [[nodiscard]] Expected<void> add(const BlockCounts& counts);
     [[nodiscard]] Expected<void> add(const Candidate& candidate, const Result& result);
+    /// Added to what the gates of these places and names had.
+    [[nodiscard]] Expected<void> add(std::span<const GateCount> gates);
+    [[nodiscard]] Expected<void> add(const StoredSource& source);
+    [[nodiscard]] Expected<void> set_stop(std::string_view stop);
     [[nodiscard]] Expected<void> flush();
 
     Store(Store&&) noexcept;
