@@ -3,7 +3,7 @@
 /// Everything of the C++ API. One header per stage: error, target, syntax, isa, site, stub, stack, set,
 /// program, expression, evaluate, accuracy, link, worker, cache, launch, emulator (its observer, its
 /// coverage, tolerances of sums), coverage, device, graph, tensor_map, route, kernel, template, search (its
-/// tasks). The emitter, dsl.hpp, is included by itself: its table costs a compiler 0.3 s.
+/// tasks, its reports). The emitter, dsl.hpp, is included by itself: its table costs a compiler 0.3 s.
 
 #include "ptxgraft/accuracy.hpp"
 #include "ptxgraft/cache.hpp"
@@ -26,6 +26,7 @@
 #include "ptxgraft/program.hpp"
 #include "ptxgraft/route.hpp"
 #include "ptxgraft/search.hpp"
+#include "ptxgraft/search_report.hpp"
 #include "ptxgraft/search_task.hpp"
 #include "ptxgraft/set.hpp"
 #include "ptxgraft/site.hpp"

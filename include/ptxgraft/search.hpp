@@ -364,14 +364,35 @@ class PTXGRAFT_API Search {
 
 // ---- archives ---------------------------------------------------------------------------------------------
 
-/// What an archive holds, for reports: read while a search writes it, too.
+/// A search that is a part of a collection (see merge).
+struct Source {
+    Options options;
+    std::uint64_t first = 0, count = 0;  ///< indices of the collection that are its own
+};
+
+/// What an archive holds, for reports. It may be read while a search writes it: all is as it was when the
+/// archive was opened.
 class PTXGRAFT_API Archive {
   public:
+    /// Errors: Errc::archive_malformed, archive_differs (another format), archive_failed.
     [[nodiscard]] static Expected<Archive> open(const std::string& path);
     [[nodiscard]] const Space& space() const;
+    /// Of a collection those of its first search, with the operators of all.
     [[nodiscard]] const Options& options() const;
+    /// The searches of a collection; empty: it is the archive of one search.
+    [[nodiscard]] const std::vector<Source>& sources() const;
+    /// What ended the last run; none while one goes on, when it was killed, and of a collection.
+    [[nodiscard]] std::optional<Stop> stop() const;
+    /// What the search has done, of blocks that were begun, as Search::ledger has it, but that gates count
+    /// for all processes. It makes all steps of the search again but for drawing and judging: microseconds a
+    /// candidate. Of a collection gates and operators are empty.
+    [[nodiscard]] Expected<Ledger> ledger() const;
     /// Calls for each judged candidate in the order of the indices.
     [[nodiscard]] Expected<void> for_each(
+        const std::function<void(const Candidate&, const Result&)>& visit) const;
+    /// Those of some indices, ascending; what is not there is passed over.
+    [[nodiscard]] Expected<void> for_each(
+        std::span<const std::uint64_t> indices,
         const std::function<void(const Candidate&, const Result&)>& visit) const;
     /// The elites, as Search::elites gives them.
     [[nodiscard]] Expected<std::vector<Elite>> elites() const;
@@ -385,8 +406,32 @@ class PTXGRAFT_API Archive {
     struct Data;
 
   private:
+    friend PTXGRAFT_API Expected<void> merge(std::span<const std::string> archives, const std::string& out);
     explicit Archive(std::unique_ptr<Data> data);
     std::unique_ptr<Data> data_;
 };
+
+/// The elites that no other one beats: by cost and each value of the descriptor, the lower the better.
+[[nodiscard]] PTXGRAFT_API std::vector<Elite> pareto_front(std::span<const Elite> elites);
+/// The text of a program (stack.hpp) without what does nothing in it.
+[[nodiscard]] PTXGRAFT_API std::string program_text(const stack::Program& program,
+                                                    const stack::Machine& machine);
+
+/// Makes one archive of several: a **collection**, with every candidate that any of them has, a candidate
+/// that several have once, and so the best of every cell. A collection is read (best, export, report, merge)
+/// and never continued: what a search draws next depends on all that it alone has seen.
+///
+/// Searches are ordered by the texts of their options, of equal ones the longer first, then by a hash of
+/// their candidates; candidate k of a search has the index k + (the last index + 1 of all searches before
+/// it), and keeps it whatever is left out. What an earlier search has already is left out, and its children
+/// are then those of the equal one. So the order of the arguments does not matter, a search that is given
+/// twice counts once, collections can be merged again (with the same result as all at once), and a search
+/// merged with itself exports the bytes that it exported before.
+///
+/// All must have equal spaces (Space::hash), equal axes, and tasks that are equal but for options, budget and
+/// target. Errors: Errc::archive_differs where they have not; Errc::archive_failed, also where `out` exists;
+/// Errc::argument_invalid for no archive at all; those of Archive::open.
+[[nodiscard]] PTXGRAFT_API Expected<void> merge(std::span<const std::string> archives,
+                                                const std::string& out);
 
 }  // namespace ptxgraft::search

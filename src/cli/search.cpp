@@ -7,7 +7,6 @@
 #include <atomic>
 #include <charconv>
 #include <chrono>
-#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <thread>
@@ -15,6 +14,7 @@
 #include "interrupt.hpp"
 #include "print_json.hpp"
 #include "ptxgraft/program.hpp"
+#include "ptxgraft/search_report.hpp"
 #include "ptxgraft/search_task.hpp"
 #include "text_file.hpp"
 #include "verb.hpp"
@@ -33,6 +33,7 @@ struct SearchFlags {
 };
 struct ArchiveFlags {
     std::string archive, cell, output = "-";
+    std::vector<std::string> beside, merged;
     bool json = false;
 };
 
@@ -57,62 +58,6 @@ void read_budget(search::Budget& budget, std::string_view text) {
     }
 }
 
-Json real(double value) { return std::isfinite(value) ? Json(value) : Json(fmt::format("{}", value)); }
-
-Json json_of(const search::Ledger& ledger) {
-    Json status = Json::object();
-    for (std::size_t k = 0; k < ledger.by_status.size(); ++k)
-        if (ledger.by_status[k] != 0)
-            status[std::string(name(static_cast<search::Status>(k)))] = ledger.by_status[k];
-    Json operators = Json::array();
-    for (const search::OperatorCredit& credit : ledger.operators)
-        operators.push_back({{"name", credit.name},
-                             {"weight", credit.weight},
-                             {"drawn", credit.drawn},
-                             {"elites", credit.elites}});
-    Json gates = Json::array();
-    for (const search::GateCount& gate : ledger.gates)
-        gates.push_back({{"name", gate.name}, {"in", gate.in}, {"out", gate.out}, {"seconds", gate.seconds}});
-    return {{"judged", ledger.judged}, {"drawn", ledger.drawn}, {"duplicates", ledger.duplicates},
-            {"cells", ledger.cells},   {"status", status},      {"gates", gates},
-            {"operators", operators}};
-}
-
-// Without what does nothing.
-std::string program_text(const stack::Program& program, const stack::Machine& machine) {
-    const auto simple = stack::simplify(program, machine, search::program_options);
-    return stack::print(simple ? *simple : program, machine);
-}
-
-Json json_of(const Elite& elite, const search::Space& space) {
-    Json descriptor = Json::array(), programs = Json::object(), tunables = Json::object();
-    for (const double value : elite.descriptor) descriptor.push_back(real(value));
-    for (std::size_t s = 0; s < space.sites.size(); ++s)
-        programs[space.sites[s].name] = program_text(elite.genome.programs[s], space.sites[s].machine);
-    for (std::size_t t = 0; t < space.tunables.size(); ++t)
-        tunables[space.tunables[t].name] = space.tunables[t].values[elite.genome.tunables[t]];
-    return {{"index", elite.index}, {"cost", real(elite.cost)}, {"descriptor", descriptor},
-            {"cell", elite.cell},   {"programs", programs},     {"tunables", tunables}};
-}
-
-// Elites that another one beats in nothing: of fewer or as many instructions each has the smallest error.
-std::vector<Elite> front_of(std::vector<Elite> elites) {
-    const auto beats = [](const Elite& a, const Elite& b) {
-        bool is_better = a.cost < b.cost;
-        if (a.cost > b.cost) return false;
-        for (std::size_t k = 0; k < a.descriptor.size() && k < b.descriptor.size(); ++k) {
-            if (a.descriptor[k] > b.descriptor[k]) return false;
-            is_better = is_better || a.descriptor[k] < b.descriptor[k];
-        }
-        return is_better;
-    };
-    std::vector<Elite> front;
-    for (const Elite& elite : elites)
-        if (std::ranges::none_of(elites, [&](const Elite& other) { return beats(other, elite); }))
-            front.push_back(elite);
-    return front;
-}
-
 std::string values_of(const Elite& elite, const std::vector<search::Axis>& axes) {
     std::string text;
     for (std::size_t k = 0; k < elite.descriptor.size() && k < axes.size(); ++k)
@@ -129,7 +74,7 @@ void print_front(std::span<const Elite> front, const search::Space& space,
                        space.tunables[t].values[elite.genome.tunables[t]]);
         fmt::print("\n");
         for (std::size_t s = 0; s < space.sites.size(); ++s)
-            fmt::print("{}\n", program_text(elite.genome.programs[s], space.sites[s].machine));
+            fmt::print("{}\n", search::program_text(elite.genome.programs[s], space.sites[s].machine));
     }
 }
 
@@ -148,7 +93,8 @@ class Progress {
         if (now - last_ < std::chrono::seconds(1)) return;
         last_ = now;
         if (json_) {
-            fmt::print("{}\n", json_line({{"event", "progress"}, {"ledger", json_of(ledger)}}));
+            fmt::print("{}\n", json_line({{"event", "progress"},
+                                          {"ledger", Json::parse(search::json_text(ledger))}}));
             std::fflush(stdout);
         } else if (is_terminal_) {
             is_begun_ = true;
@@ -245,13 +191,14 @@ void search_task(const SearchFlags& flags) {
     if (flags.resumes && !exists) fail_usage("--resume wants --archive with a search that was begun");
     auto search = take(search::Search::open(flags.archive, task.space, task.options), {}, flags.archive);
     const search::Summary summary = run(search, task, flags);
-    const auto front = front_of(search.elites());
+    const auto front = search::pareto_front(search.elites());
     if (flags.json) {
         Json elites = Json::array();
-        for (const Elite& elite : front) elites.push_back(json_of(elite, search.space()));
+        for (const Elite& elite : front)
+            elites.push_back(Json::parse(search::json_text(elite, search.space())));
         fmt::print("{}\n", json_line({{"event", "end"},
                                       {"stop", name(summary.stop)},
-                                      {"ledger", json_of(search.ledger())},
+                                      {"ledger", Json::parse(search::json_text(search.ledger()))},
                                       {"elites", elites}}));
     } else {
         print_front(front, search.space(), task.options.axes);
@@ -275,7 +222,7 @@ std::string stub_text(const stack::Program& found, const stack::Machine& machine
 
 void show_best(const ArchiveFlags& flags) {
     const auto archive = take(search::Archive::open(flags.archive), {}, flags.archive);
-    auto front = front_of(take(archive.elites(), {}, flags.archive));
+    auto front = search::pareto_front(take(archive.elites(), {}, flags.archive));
     if (!flags.cell.empty())
         std::erase_if(front, [&](const Elite& elite) {
             return fmt::format("{}", fmt::join(elite.cell, ",")) != flags.cell;
@@ -283,7 +230,8 @@ void show_best(const ArchiveFlags& flags) {
     if (front.empty()) throw Failure{fmt::format("error: {} has no such elite\n", flags.archive)};
     if (flags.json) {
         Json all = Json::array();
-        for (const Elite& elite : front) all.push_back(json_of(elite, archive.space()));
+        for (const Elite& elite : front)
+            all.push_back(Json::parse(search::json_text(elite, archive.space())));
         return print_json(all);
     }
     const auto best = std::ranges::min_element(front, {}, &Elite::cost);
@@ -302,6 +250,16 @@ void export_archive(const ArchiveFlags& flags) {
     take(archive.export_json([&](std::string_view line) { text.append(line).append("\n"); }), {},
          flags.archive);
     take(write_file(flags.output, text));
+}
+
+void report(const ArchiveFlags& flags) {
+    const auto archive = take(search::Archive::open(flags.archive), {}, flags.archive);
+    std::vector<search::Archive> beside;
+    for (const std::string& path : flags.beside)
+        beside.push_back(take(search::Archive::open(path), {}, path));
+    const search::ReportOptions options{.title = std::filesystem::path(flags.archive).filename().string()};
+    take(write_file(flags.output, take(flags.json ? search::report_json(archive, beside, options)
+                                                  : search::report_html(archive, beside, options))));
 }
 
 }  // namespace
@@ -332,7 +290,27 @@ void add_search(CLI::App& app) {
         verb->add_subcommand("export", "Print a line of JSON for each candidate of an archive");
     exported->add_option("ARCHIVE", shown->archive, "A search's archive")->required()->type_name("");
     exported->add_option("-o,--output", shown->output, "FILE; - for standard output");
+    CLI::App* const reported = verb->add_subcommand(
+        "report", "Write an archive as a page: what was found, how, at what cost, and beside other searches");
+    reported->add_option("ARCHIVE", shown->archive, "A search's archive, or a collection")
+        ->required()
+        ->type_name("");
+    reported->add_option("-o,--output", shown->output, "FILE.html; - for standard output");
+    reported->add_option(
+        "--beside", shown->beside,
+        "FILE…: archives of the same task, of other seeds or by random and climb, in the same "
+        "plots; of several of one strategy median and quartiles");
+    reported->add_flag("--json", shown->json, "The same as JSON");
+    CLI::App* const merged = verb->add_subcommand(
+        "merge",
+        "Make one archive of several of one space and task: a collection, to be read and not continued");
+    merged->add_option("ARCHIVES", shown->merged, "Archives, or collections, in any order")
+        ->required()
+        ->type_name("");
+    merged->add_option("-o,--output", shown->output, "FILE, which does not exist")->required();
     verb->callback([=] {
+        if (reported->parsed()) return report(*shown);
+        if (merged->parsed()) return take(search::merge(shown->merged, shown->output));
         if (best->parsed()) return show_best(*shown);
         if (exported->parsed()) return export_archive(*shown);
         flags->has_seed = seed->count() != 0;

@@ -13,6 +13,12 @@ bool Member::is_better_than(const Member& other) const {
     return std::ranges::lexicographical_compare(descriptor, other.descriptor);
 }
 
+double sum_of(std::span<const float> errors) {
+    double sum = 0;
+    for (const float error : errors) sum += std::min(static_cast<double>(error), 1e30);
+    return sum;
+}
+
 Cell cell_of(std::span<const double> descriptor, std::span<const Axis> axes) {
     Cell cell(axes.size(), 0);
     for (std::size_t k = 0; k < axes.size() && k < descriptor.size(); ++k)
@@ -74,8 +80,7 @@ bool Island::commit(Member member, std::span<const float> errors, const Options&
 
 // Equals take the place of the one before, so that a climb walks along a plateau.
 void Island::keep_best(const Member& member, std::span<const float> errors) {
-    double sum = 0;
-    for (const float error : errors) sum += std::min(static_cast<double>(error), 1e30);
+    const double sum = sum_of(errors);
     const bool is_better = !best_ || (member.is_feasible && !best_->is_feasible) ||
                            (member.is_feasible == best_->is_feasible &&
                             (member.is_feasible ? !best_->is_better_than(member) : sum <= best_errors_));

@@ -29,6 +29,9 @@ struct Member {
     [[nodiscard]] bool is_better_than(const Member& other) const;
 };
 
+/// Of errors of cases, so that what is infinitely wrong somewhere can still be compared.
+[[nodiscard]] double sum_of(std::span<const float> errors);
+
 using Cell = std::vector<std::uint32_t>;  ///< the bin on each axis
 [[nodiscard]] Cell cell_of(std::span<const double> descriptor, std::span<const Axis> axes);
 

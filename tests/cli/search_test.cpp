@@ -87,6 +87,34 @@ TEST_F(Cli, SearchBestIsAStubThatGraftTakes) {
     EXPECT_THAT(ptxgraft({"search", "best", "a.sqlite", "--cell", "99,99"}).err, HasSubstr("no such elite"));
 }
 
+TEST_F(Cli, SearchReportsAndMerges) {
+    write_file("t.json", task);
+    for (const char* seed : {"1", "2"})
+        ASSERT_EQ(ptxgraft({"search", "t.json", "--archive", std::string(seed) + ".sqlite", "--seed", seed,
+                            "--budget", "candidates=2000", "--jobs", "1"})
+                      .status,
+                  0);
+    const Result page = ptxgraft({"search", "report", "1.sqlite", "-o", "r.html", "--beside", "2.sqlite"});
+    EXPECT_EQ(page.status, 0) << page.err;
+    EXPECT_THAT(read_file("r.html"),
+                AllOf(HasSubstr("<h1>1.sqlite</h1>"), HasSubstr("evolve, 2 seeds: median")));
+    const auto facts = Json::parse(ptxgraft({"search", "report", "1.sqlite", "--json"}).out);
+    EXPECT_EQ(facts["ledger"]["judged"], 2000);
+    const Result merged = ptxgraft({"search", "merge", "1.sqlite", "2.sqlite", "-o", "both.sqlite"});
+    EXPECT_EQ(merged.status, 0) << merged.err;
+    ASSERT_EQ(ptxgraft({"search", "merge", "2.sqlite", "1.sqlite", "-o", "same.sqlite"}).status, 0);
+    EXPECT_EQ(ptxgraft({"search", "export", "both.sqlite"}).out,
+              ptxgraft({"search", "export", "same.sqlite"}).out);
+    const Result best = ptxgraft({"search", "best", "both.sqlite"});
+    EXPECT_THAT(best.out, HasSubstr("instructions 2, error 0"));
+    EXPECT_THAT(ptxgraft({"search", "merge", "1.sqlite", "-o", "both.sqlite"}).err,
+                HasSubstr("both.sqlite exists"));
+    const Result resumed = ptxgraft({"search", "t.json", "--archive", "both.sqlite", "--resume"});
+    EXPECT_EQ(resumed.status, 1);
+    EXPECT_THAT(resumed.err, HasSubstr("a collection of searches"));
+    EXPECT_EQ(ptxgraft({"search", "report", "1.sqlite", "--beside", "none.sqlite"}).status, 1);
+}
+
 TEST_F(Cli, SearchSaysWhereATaskIsWrong) {
     const auto mistake = [&](std::string from, std::string_view to) {
         std::string text(task);
