@@ -1,5 +1,6 @@
 // Searches: candidates a second without a gate, with a screen of 64 points, with 4,096 points, into an
-// archive, and on two threads beside one.
+// archive, and on two threads beside one; what a surrogate's guess costs, and a batch of results that it
+// learns.
 #include <benchmark/benchmark.h>
 
 #include <chrono>
@@ -9,7 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "ptxgraft/program.hpp"
 #include "ptxgraft/search.hpp"
+#include "search/surrogate/surrogate.hpp"
 
 namespace ptxgraft::search {
 namespace {
@@ -111,6 +114,37 @@ void BM_Archive(benchmark::State& state) {
     }
 }
 BENCHMARK(BM_Archive)->Unit(benchmark::kMillisecond)->Iterations(1);
+
+std::vector<Candidate> random_candidates(const Space& space, std::size_t count) {
+    std::vector<Candidate> made(count);
+    for (std::size_t k = 0; k < count; ++k)
+        made[k].genome.programs.push_back(stack::random_program(space.sites[0].machine, k, 32));
+    return made;
+}
+
+// Of programs of some 32 instructions, 1,024 at once; with 0 ridge, with 1 boosted trees.
+void BM_Surrogate(benchmark::State& state) {
+    const auto model = state.range(0) == 0 ? SurrogateModel::ridge : SurrogateModel::boosted_trees;
+    if (model == SurrogateModel::boosted_trees && boosted_trees() == nullptr)
+        return state.SkipWithMessage("there is no libxgboost.so");
+    const Space space = space_of();
+    const std::vector<Candidate> candidates = random_candidates(space, 1024);
+    std::vector<const Candidate*> all;
+    std::vector<double> values;
+    for (const Candidate& candidate : candidates) {
+        all.push_back(&candidate);
+        values.push_back(static_cast<double>(candidate.genome.programs[0].code.size()));
+    }
+    Surrogate surrogate = Surrogate::make(space, {.model = model});
+    const double begin = seconds();
+    if (!surrogate.learn(all, values)) return state.SkipWithError("it did not learn");
+    const double learnt = seconds() - begin;
+    for (auto _ : state) benchmark::DoNotOptimize(surrogate.predict(all));
+    state.counters["us_each"] = benchmark::Counter(
+        1024e-6, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+    state.counters["ms_to_learn_1024"] = learnt * 1e3;
+}
+BENCHMARK(BM_Surrogate)->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace ptxgraft::search
