@@ -110,7 +110,7 @@ def look(browser, page, width, colours, picture):
             wrong.append(f"{method}: {[e['params'] for e in browser.events if e.get('method') == method]}")
     if fetched != [page.as_uri()]:
         wrong.append(f"it fetched {fetched}")
-    if found["figures"] < 2 or found["rows"] < 10 or found["unnamed"]:
+    if found["figures"] < 1 or found["rows"] < 10 or found["unnamed"]:
         wrong.append(f"{found['figures']} figures, {found['unnamed']} without a title, {found['rows']} rows")
     if found["small"]:
         wrong.append(f"{found['small']} texts of figures are too small to be read")

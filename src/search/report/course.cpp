@@ -72,12 +72,13 @@ Plot plot_of(const Facts& facts, const std::vector<Group>& groups, bool is_withi
     return plot;
 }
 
-std::string key_of(const std::vector<Group>& groups) {
+std::string key_of(const Facts& facts, const std::vector<Group>& groups) {
     std::string html = "<ul class=\"key\">\n";
     for (const Group& group : groups) {
         const std::size_t count = group.courses.size();
         const bool has_found =
             std::ranges::any_of(group.courses, [](const Course* c) { return !c->steps.empty(); });
+        const bool is_own = std::ranges::find(group.courses, facts.courses.data()) != group.courses.end();
         html += fmt::format(
             "<li><svg viewBox=\"0 0 36 12\" aria-hidden=\"true\"><path class=\"line s-{0}{1}\" d=\"M0 "
             "6H36\"/></svg> "
@@ -85,7 +86,9 @@ std::string key_of(const std::vector<Group>& groups) {
             name(group.strategy), count > 1 ? " median" : "",
             count == 1
                 ? fmt::format(", seed {}", group.courses[0]->seed)
-                : fmt::format(", {} seeds: median, quartiles as a band, each seed as a thin line", count),
+                : fmt::format(
+                      ", {} seeds: median, quartiles as a band, each seed as a thin line{}", count,
+                      is_own ? fmt::format(" (the stronger one: seed {})", facts.courses[0].seed) : ""),
             has_found ? "" : "; nothing right was found");
     }
     return html + "</ul>\n";
@@ -147,7 +150,7 @@ std::string course_section(const Facts& facts) {
     if (has_steps) {
         html += "<figure>\n<div class=\"pair\">\n" + svg_of(plot_of(facts, groups, false));
         if (facts.within) html += svg_of(plot_of(facts, groups, true));
-        html += "</div>\n<figcaption>\n" + key_of(groups) + "</figcaption>\n</figure>\n";
+        html += "</div>\n<figcaption>\n" + key_of(facts, groups) + "</figcaption>\n</figure>\n";
     } else {
         html += "<p>Nothing right was found.</p>\n";
     }

@@ -75,7 +75,7 @@ Expected<void> read_candidates(const Archive& archive, Facts& facts) {
 
 void name_gates(Facts& facts) {
     for (std::size_t g = 0; g < facts.gates.size(); ++g) {
-        facts.gates[g].name = "gate " + std::to_string(g);
+        facts.gates[g].name = "gate " + std::to_string(g + 1);
         if (g >= facts.ledger.gates.size()) continue;
         const GateCount& known = facts.ledger.gates[g];
         facts.gates[g].name = known.name;

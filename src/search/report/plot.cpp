@@ -177,10 +177,12 @@ std::string svg_of(const Plot& plot) {
     for (const Band& band : plot.bands)
         for (std::size_t k = 0; k < band.x.size(); ++k)
             for (const double value : {band.low[k], band.high[k]}) all_y.add(value);
-    all_x.add(1);
+    // where all happens late, a logarithm would show nothing but what comes before
+    const bool is_log_x = all_x.is_empty() || all_x.low * 30 < all_x.high;
+    all_x.add(is_log_x ? 1 : 0);
     all_x.add(10);
     const Scale y = scale_of(all_y, height - bottom, top, plot.is_log_y);
-    const Scale x{all_x.low, all_x.high, left_of(y), width - right, true};
+    const Scale x{all_x.low, all_x.high, left_of(y), width - right, is_log_x};
     std::string svg = head(plot.id, plot.title, plot.description, width, height, "plot") + grid(plot, x, y);
     for (const Band& band : plot.bands)
         svg += fmt::format("<path class=\"band {}\" d=\"{}\"/>\n", band.style, area(band, x, y));
@@ -190,13 +192,15 @@ std::string svg_of(const Plot& plot) {
 }
 
 std::string svg_of(const HeatMap& map) {
-    constexpr double cell_height = 30, row_names = 150, line = 22;
+    constexpr double cell_height = 30, line = 22;
+    const double row_names = map.y_name.empty() ? 2 : 150;
     const double cell = std::clamp(900.0 / static_cast<double>(map.columns.size()), 38.0, 64.0);
     const double w = row_names +
                      std::max(cell * static_cast<double>(map.columns.size()),
                               9.0 * static_cast<double>(length(map.x_name))) +
                      8;
-    const double below = cell_height * static_cast<double>(map.rows.size()) + line;
+    const double above = map.y_name.empty() ? 0 : line;
+    const double below = cell_height * static_cast<double>(map.rows.size()) + above;
     const Heat heat(map);
     std::string svg = head(map.id, map.title, map.description, w, below + 2 * line + 6, "map");
     // No smaller than can be read, and no larger than the words around it.

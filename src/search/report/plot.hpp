@@ -25,7 +25,7 @@ struct Plot {
     std::string id;                  ///< letters
     std::string title, description;  ///< texts, for who does not see it
     std::string x_name, y_name;      ///< texts
-    bool is_log_y = false;           ///< x is logarithmic always
+    bool is_log_y = false;           ///< of x the figure decides by itself
     std::vector<Band> bands = {};
     std::vector<Line> lines = {};
 };
