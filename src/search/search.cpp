@@ -99,7 +99,7 @@ double wall_seconds() {
 bool is_usable(const Result& result, const Space& space) {
     if (static_cast<std::size_t>(result.status) >= status_names.size()) return false;
     if (result.genome && !is_of(*result.genome, space)) return false;
-    const auto is_right = [](double value) { return !std::isnan(value) && value != -INFINITY; };
+    const auto is_right = [](double value) { return !std::isnan(value) && value != -HUGE_VAL; };
     return is_right(result.cost) && std::ranges::all_of(result.descriptor, is_right) &&
            std::ranges::none_of(result.errors, [](float e) { return std::isnan(e) || e < 0; });
 }

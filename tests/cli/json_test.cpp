@@ -49,8 +49,8 @@ std::vector<Words> all_verbs(const Words& prefix = {}) {
     return all;
 }
 
-// These write a text that was asked for, and no facts about it.
-const std::set<Words> without_facts{{"compile"}, {"canonical"}, {"search", "export"}};
+// These write a text or a file that was asked for, and no facts about it.
+const std::set<Words> without_facts{{"compile"}, {"canonical"}, {"search", "export"}, {"search", "merge"}};
 
 // A command of each of the others.
 const std::map<Words, std::vector<Words>> commands{
@@ -73,6 +73,7 @@ const std::map<Words, std::vector<Words>> commands{
        "in=x.npy", "out=f32:4:y.npy", "f32=0.5", "u32=4"}}},
     {{"devices"}, {{}}},
     {{"search", "best"}, {{"found.sqlite"}}},
+    {{"search", "report"}, {{"found.sqlite"}, {"found.sqlite", "--beside", "found.sqlite"}}},
     {{"cache", "stats"}, {{}}},
     {{"cache", "clear"}, {{}}},
     {{"cache", "verify"}, {{}}},

@@ -289,7 +289,7 @@ TEST_F(Report, ComparesSearches) {
     EXPECT_EQ(evolve["searches"], 3);
     EXPECT_EQ(evolve["at"].back()["candidates"], 2000);  // as many as each of them judged
     std::vector<double> costs;
-    for (int k = 0; k < 3; ++k) {
+    for (std::size_t k = 0; k < 3; ++k) {
         double cost = INFINITY;
         for (const Json& step : facts["searches"][k]["steps"])
             if (step[0] <= 2000) cost = step[1];

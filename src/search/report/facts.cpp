@@ -214,7 +214,7 @@ std::vector<std::uint64_t> Group::changes() const {
             if (step.judged <= judged) made.push_back(step.judged);
     if (!made.empty()) made.push_back(judged);
     std::ranges::sort(made);
-    made.erase(std::ranges::unique(made).begin(), made.end());
+    made.erase(std::unique(made.begin(), made.end()), made.end());
     return made;
 }
 
