@@ -187,8 +187,9 @@ class Watch {
 };
 
 search::Summary run(search::Search& search, const search::Task& task, const SearchFlags& flags) {
-    const auto gate = take(search::columns(search.space(), task.cases, task.columns), {}, flags.task);
-    search::Gate* const gates[] = {gate.get()};
+    const auto made = take(search::gates_of(task, flags.archive), {}, flags.task);
+    std::vector<search::Gate*> gates;
+    for (const auto& gate : made) gates.push_back(gate.get());
     const Watch watch;
     Progress progress(flags.json);
     search::RunOptions options{
