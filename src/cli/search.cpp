@@ -32,7 +32,7 @@ struct SearchFlags {
     bool has_seed = false, resumes = false, json = false;
 };
 struct ArchiveFlags {
-    std::string archive, cell, output = "-";
+    std::string archive, cell, site, output = "-";
     bool json = false;
 };
 
@@ -274,6 +274,20 @@ std::string stub_text(const stack::Program& found, const stack::Machine& machine
     return text + "\n" + stub.ptx();
 }
 
+// Of a site, or of all, each behind a line with its name where there are several.
+void show_stubs(const Elite& elite, const search::Space& space, std::string_view wanted) {
+    const auto is_wanted = [&](const search::SiteSpace& site) {
+        return wanted.empty() || site.name == wanted;
+    };
+    if (std::ranges::none_of(space.sites, is_wanted))
+        fail_usage(fmt::format("--site: the archive has no site {}", wanted));
+    for (std::size_t s = 0; s < space.sites.size(); ++s) {
+        if (!is_wanted(space.sites[s])) continue;
+        if (space.sites.size() > 1) fmt::print("// site {}\n", space.sites[s].name);
+        fmt::print("{}", stub_text(elite.genome.programs[s], space.sites[s].machine));
+    }
+}
+
 void show_best(const ArchiveFlags& flags) {
     const auto archive = take(search::Archive::open(flags.archive), {}, flags.archive);
     auto front = front_of(take(archive.elites(), {}, flags.archive));
@@ -293,8 +307,7 @@ void show_best(const ArchiveFlags& flags) {
         fmt::print("// {}: candidate {}, cell {}{}\n", values_of(elite, archive.options().axes), elite.index,
                    fmt::join(elite.cell, ","), is_shown ? ", which follows" : "");
     }
-    for (std::size_t s = 0; s < archive.space().sites.size(); ++s)
-        fmt::print("{}", stub_text(best->genome.programs[s], archive.space().sites[s].machine));
+    show_stubs(*best, archive.space(), flags.site);
 }
 
 void export_archive(const ArchiveFlags& flags) {
@@ -328,6 +341,7 @@ void add_search(CLI::App& app) {
         "best", "Print the best stub of an archive, or of a cell, as PTX that graft takes");
     best->add_option("ARCHIVE", shown->archive, "A search's archive")->required()->type_name("");
     best->add_option("--cell", shown->cell, "I,J: those of one cell alone");
+    best->add_option("--site", shown->site, "NAME: the stub of one site alone, of a search of several");
     best->add_flag("--json", shown->json, "Print them as JSON");
     CLI::App* const exported =
         verb->add_subcommand("export", "Print a line of JSON for each candidate of an archive");
