@@ -239,7 +239,12 @@ void search_task(const SearchFlags& flags) {
          {search::Strategy::evolve, search::Strategy::random, search::Strategy::climb})
         if (flags.strategy == name(one)) task.options.strategy = one;
     read_budget(task.budget, flags.budget);
-    if (flags.enumerates != 0) return enumerate_task(task, flags);
+    if (flags.enumerates != 0) {
+        if (task.screens.size() > 1 || (task.workload && !task.screens[0]))
+            fail_usage("--enumerate is for one site, of which the task says what is right");
+        if (task.workload) task.cases = *task.screens[0];
+        return enumerate_task(task, flags);
+    }
     const bool exists = !flags.archive.empty() && std::filesystem::exists(flags.archive);
     if (exists && !flags.resumes)
         fail_usage(fmt::format("{} exists; --resume goes on with it", flags.archive));

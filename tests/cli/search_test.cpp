@@ -149,6 +149,9 @@ TEST_F(Cli, SearchFindsStubsForSitesOfAKernel) {
         ptxgraft({"try", "gemm/simt", "--dims", "m=7,n=5,k=9", "--device", "emulator", "--stub",
                   "initial=initial.ptx", "--stub", "multiply_accumulate=multiply_accumulate.ptx"});
     EXPECT_EQ(tried.status, 0) << tried.err << tried.out;
+    const Result enumerated = ptxgraft({"search", "t.json", "--enumerate", "2"});
+    EXPECT_EQ(enumerated.status, 2);
+    EXPECT_THAT(enumerated.err, HasSubstr("--enumerate is for one site"));
     const Result none = ptxgraft({"search", "best", "a.sqlite", "--site", "middle"});
     EXPECT_EQ(none.status, 2);
     EXPECT_THAT(none.err, HasSubstr("the archive has no site middle"));
