@@ -6,13 +6,16 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "ptxgraft/program.hpp"
 #include "ptxgraft/search.hpp"
 #include "search/surrogate/surrogate.hpp"
+#include "ptxgraft/search_gates.hpp"
 
 namespace ptxgraft::search {
 namespace {
@@ -144,6 +147,91 @@ void BM_Surrogate(benchmark::State& state) {
     state.counters["ms_to_learn_1024"] = learnt * 1e3;
 }
 BENCHMARK(BM_Surrogate)->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);
+
+// ---- gates of whole kernels, on one thread ----------------------------------------------------------------
+
+// A template's kernel, and candidates of one of its sites that differ in a constant.
+struct KernelSpace {
+    Space space;
+    std::optional<Workloads> kernels;
+    std::vector<Candidate> candidates;
+};
+KernelSpace kernel_space(std::string_view workload_text, std::string_view site, std::string_view program,
+                         int count) {
+    const auto workload = measure::Workload::parse(workload_text);
+    const auto set = stack::InstructionSet::parse("add.f32\nmul.f32\nmax.f32\n");
+    const auto machine = stack::Machine::make(*set, *workload->skeleton().site(site));
+    KernelSpace made;
+    made.space.sites.push_back(
+        {.name = std::string(site), .machine = *machine, .seeds = {}, .max_genes = 32});
+    made.kernels = *Workloads::make(made.space, *workload);
+    for (int k = 0; k < count; ++k) {
+        std::string text(program);
+        text.replace(text.find('#'), 1, "1." + std::to_string(1000 + k));
+        Candidate candidate;
+        candidate.index = static_cast<std::uint64_t>(k);
+        candidate.genome.programs.push_back(*stack::parse(text, *machine));
+        made.candidates.push_back(std::move(candidate));
+    }
+    return made;
+}
+
+// Of all threads of this process: other processes do not count, nor is anything assembled elsewhere.
+double cpu_seconds() {
+    timespec now{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+// Candidates a second of one core, so many at once.
+void judge_all(benchmark::State& state, Gate& gate, const std::vector<Candidate>& candidates,
+               std::size_t at_once) {
+    std::size_t judged = 0, right = 0;
+    double spent = 0;
+    for (auto _ : state) {
+        const double begin = cpu_seconds();
+        for (std::size_t first = 0; first < candidates.size(); first += at_once) {
+            const std::size_t count = std::min(at_once, candidates.size() - first);
+            std::vector<Result> results(count);
+            std::vector<const Candidate*> in;
+            std::vector<Result*> out;
+            for (std::size_t k = 0; k < count; ++k) {
+                in.push_back(&candidates[first + k]);
+                out.push_back(&results[k]);
+            }
+            gate.evaluate(in, out);
+            for (const Result& result : results) right += result.status == Status::ok ? 1 : 0;
+        }
+        judged += candidates.size();
+        spent += cpu_seconds() - begin;
+    }
+    state.counters["candidates_per_s"] = static_cast<double>(judged) / spent;
+    state.counters["x_right"] = static_cast<double>(right) / static_cast<double>(judged);
+}
+
+constexpr std::string_view element = R"json({"template": "elementwise/simple", "shapes": [{"n": 64}]})json";
+
+void BM_Assembly(benchmark::State& state) {
+    const bool is_linked = state.range(0) != 0;
+    const KernelSpace made =
+        kernel_space(element, "function", "x # mul.f32 x add.f32 -> y", is_linked ? 512 : 128);
+    const auto gate = assembly(
+        made.space, *made.kernels,
+        {.routes = {.route = is_linked ? Route::link : Route::inlined}, .batch = is_linked ? 32u : 1u});
+    judge_all(state, **gate, made.candidates, 32);
+}
+BENCHMARK(BM_Assembly)->ArgName("linked")->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond)->Iterations(1);
+
+// A small norm: 128 threads, two rows of 132 elements, one case.
+void BM_Emulation(benchmark::State& state) {
+    const KernelSpace made = kernel_space(
+        R"json({"template": "norm/rms", "choices": {"type": "f32", "threads": 128},
+            "shapes": [{"rows": 2, "columns": 132}], "regimes": ["usual"], "relative": 1})json",
+        "epilogue", "y weight mul.f32 # mul.f32 -> y", 512);
+    const auto gate = emulation(made.space, *made.kernels, {.fast = state.range(0) != 0});
+    judge_all(state, **gate, made.candidates, 16);
+}
+BENCHMARK(BM_Emulation)->ArgName("fast")->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond)->Iterations(3);
 
 }  // namespace
 }  // namespace ptxgraft::search

@@ -1,9 +1,10 @@
 #pragma once
 /// @file ptxgraft.hpp
 /// Everything of the C++ API. One header per stage: error, target, syntax, isa, site, stub, stack, set,
-/// program, expression, evaluate, accuracy, link, worker, cache, launch, emulator (its observer, its
-/// coverage, tolerances of sums), coverage, device, graph, tensor_map, route, kernel, template, search (its
-/// tasks, its reports). The emitter, dsl.hpp, is included by itself: its table costs a compiler 0.3 s.
+/// program, expression, evaluate, accuracy, link, static_cost, worker, cache, launch, emulator (its observer,
+/// its coverage, tolerances of sums), coverage, device, graph, tensor_map, route, kernel, template, measure
+/// (workloads, statistics, timing), search (its gates, tasks and reports). The emitter, dsl.hpp, is included
+/// by itself: its table costs a compiler 0.3 s.
 
 #include "ptxgraft/accuracy.hpp"
 #include "ptxgraft/cache.hpp"
@@ -23,14 +24,19 @@
 #include "ptxgraft/kernel.hpp"
 #include "ptxgraft/launch.hpp"
 #include "ptxgraft/link.hpp"
+#include "ptxgraft/measure/statistics.hpp"
+#include "ptxgraft/measure/timing.hpp"
+#include "ptxgraft/measure/workload.hpp"
 #include "ptxgraft/program.hpp"
 #include "ptxgraft/route.hpp"
 #include "ptxgraft/search.hpp"
+#include "ptxgraft/search_gates.hpp"
 #include "ptxgraft/search_report.hpp"
 #include "ptxgraft/search_task.hpp"
 #include "ptxgraft/set.hpp"
 #include "ptxgraft/site.hpp"
 #include "ptxgraft/stack.hpp"
+#include "ptxgraft/static_cost.hpp"
 #include "ptxgraft/stub.hpp"
 #include "ptxgraft/syntax.hpp"
 #include "ptxgraft/target.hpp"

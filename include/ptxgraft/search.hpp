@@ -116,7 +116,7 @@ enum class Status : std::uint8_t {
     rejected,    ///< a policy or a limit forbids it
     failed,      ///< it does not compile, assemble, load or launch
     timed_out,
-    crashed,     ///< what judged it died, twice
+    crashed,     ///< it, or twice the process that judged it, died
     impossible,  ///< better than can be: faster than the roofline, or than nothing at all
     noisy,       ///< measured, and nothing can be said
 };
@@ -168,12 +168,20 @@ struct Cases {
     std::uint32_t screen = 64;
 };
 
-/// What is minimised. The other one makes a good axis.
-enum class Objective : std::uint8_t { instructions, error };
+/// A figure of a candidate: what is minimised, or an axis of the archive.
+enum class Objective : std::uint8_t {
+    instructions,  ///< of PTX, without moves
+    error,         ///< the largest one
+    registers,     ///< of machine code, for each thread: this and the next ones are found by assembly()
+    code_bytes,
+    machine_instructions,
+};
+inline constexpr std::size_t objective_count = 5;
+[[nodiscard]] PTXGRAFT_API std::string_view name(Objective objective);  ///< "code_bytes"
 
 struct ColumnsOptions {
-    Objective objective = Objective::instructions;
-    std::uint32_t refinements = 200;  ///< evaluations for each Refine
+    Objective objective = Objective::instructions;  ///< or error
+    std::uint32_t refinements = 200;                ///< evaluations for each Refine
     /// Approximate instructions count by the worst that the manual allows them: each program that has some is
     /// evaluated with exact results, and with results at the edges of their bounds (stack::Approximation).
     bool perturb = true;

@@ -30,9 +30,10 @@
 /// | `perturb` | false: approximate instructions are exact; true where it is missing (ColumnsOptions) |
 /// | `objective` | `instructions` or `error` |
 /// | `axes` | `instructions` and `error`, each with its edges; instructions 1 to 32 by default |
+/// | `gates` | below |
 /// | `options` | members of Options by their names; `operators` are weights by name |
 /// | `budget` | `candidates`, `seconds`, `cpu_seconds` |
-/// | `target` | `cost`, and `instructions` and `error` |
+/// | `target` | `cost`, and axes |
 ///
 /// The reference is an expression (expression.hpp) over the operands, computed in f64 where they are floats;
 /// or `{"program": TEXT}`, a stack program of the set `full`; or `{"values": [[…], …]}`, a list for each
@@ -46,25 +47,83 @@
 /// | `{"uniform": [A, B], "seed": S, "count": N}` | random between A and B; of integers both included |
 /// | `{"words": S, "count": N}` | of integers: edges of the type, then random ones of all magnitudes |
 /// | `[1, 2, …]` | these |
+///
+/// **Kernels.** A task of a workload searches sites of a template together:
+///
+/// @code
+/// {
+///   "workload": {"template": "norm/rms", "shapes": [{"rows": 3, "columns": 257}],
+///                "wanted": {"epilogue": {"expr": "y = max(y, 0)"}}},
+///   "sites": {
+///     "epilogue": {"set": ["max.f32", "mul.f32"], "inputs": {…}, "reference": "y = max(y * weight, 0)"}
+///   },
+///   "tunables": {"vectors": [1, 2, 4]},
+///   "gates": ["columns", {"assembly": {"registers": 64, "target": "sm_90a"}}, "emulation"],
+///   "objective": "registers",
+///   "axes": {"instructions": [1, 2, 3, 4], "registers": [16, 24, 32]}
+/// }
+/// @endcode
+///
+/// | key | what it says |
+/// |---|---|
+/// | `workload` | measure/workload.hpp has its keys |
+/// | `sites` | sites by name: `set`, `genes`, `seeds`; where it is screened by itself `inputs`, |
+/// | | `reference`, `measure`, `bound`, `screen` |
+/// | `tunables` | of the template, whole numbers |
+/// | `gates` | names, or objects of a name with its limits, cheapest first: below |
+/// | `objective` | also `registers`, `code_bytes`, `machine_instructions` |
+/// | `axes` | the same; those that are said |
+///
+/// | gate | its limits |
+/// |---|---|
+/// | `limits` | `instructions` |
+/// | `columns` | `refinements`: 200 |
+/// | `assembly` | `registers`, `spill_bytes`, `stack_bytes`, `code_bytes`; and how: `target`, `route`, |
+/// | | `batch`, `assembler` (find_assembler()), `performance_loss`: true allows it |
+/// | `emulation` | `instructions`: times the baseline's, `seed`, `seeds`, `fast` |
+///
+/// Without `gates` there are `columns`, where any site is screened, and `emulation`. `constants`, `perturb`,
+/// `options`, `budget` and `target` are as above; where there are no `columns`, nothing is refined.
 
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
+#include <vector>
 
 #include "ptxgraft/search.hpp"
+#include "ptxgraft/search_gates.hpp"
 
 namespace ptxgraft::search {
 
-struct Task {
-    Space space;
-    Cases cases;
-    ColumnsOptions columns;
-    Options options;  ///< its `task` is the text
-    Budget budget;
-    std::optional<Target> target;
+/// A gate of a task.
+struct GateSpec {
+    std::variant<LimitOptions, SiteColumnsOptions, AssemblyOptions, EmulationOptions> options;
+    std::string assembler = {};  ///< of AssemblyOptions, by its name: find_assembler()
 };
 
-/// Reads a task. Errors: Errc::task_invalid with its place, and those of sets, signatures, programs and
-/// expressions, with places in their texts.
+struct Task {
+    Space space;
+    Cases cases = {};  ///< of a signature by itself
+    ColumnsOptions columns = {};
+    Options options = {};  ///< its `task` is the text
+    Budget budget = {};
+    std::optional<Target> target = {};
+    std::optional<measure::Workload> workload = {};
+    std::vector<std::optional<Cases>> screens = {};  ///< of a workload's sites, in their order
+    Figures figures = {};
+    std::vector<GateSpec> gates = {};
+};
+
+/// Reads a task. Of a workload it compiles the template. Errors: Errc::task_invalid with its place, and those
+/// of sets, signatures, programs and expressions, with places in their texts; those of Workload::parse.
 [[nodiscard]] PTXGRAFT_API Expected<Task> parse_task(std::string_view text);
+
+/// The gates of a task, for a search whose archive is open already; empty where it has none. Those that
+/// assemble in this process, and those that emulate, are guarded(). Errors: those of the gates, and of
+/// find_assembler().
+[[nodiscard]] PTXGRAFT_API Expected<std::vector<std::unique_ptr<Gate>>> gates_of(
+    const Task& task, const std::string& archive = {});
 
 }  // namespace ptxgraft::search

@@ -32,7 +32,7 @@ struct SearchFlags {
     bool has_seed = false, resumes = false, json = false;
 };
 struct ArchiveFlags {
-    std::string archive, cell, output = "-";
+    std::string archive, cell, site, output = "-";
     std::vector<std::string> beside, merged;
     bool json = false;
 };
@@ -133,8 +133,9 @@ class Watch {
 };
 
 search::Summary run(search::Search& search, const search::Task& task, const SearchFlags& flags) {
-    const auto gate = take(search::columns(search.space(), task.cases, task.columns), {}, flags.task);
-    search::Gate* const gates[] = {gate.get()};
+    const auto made = take(search::gates_of(task, flags.archive), {}, flags.task);
+    std::vector<search::Gate*> gates;
+    for (const auto& gate : made) gates.push_back(gate.get());
     const Watch watch;
     Progress progress(flags.json);
     search::RunOptions options{
@@ -184,7 +185,12 @@ void search_task(const SearchFlags& flags) {
          {search::Strategy::evolve, search::Strategy::random, search::Strategy::climb})
         if (flags.strategy == name(one)) task.options.strategy = one;
     read_budget(task.budget, flags.budget);
-    if (flags.enumerates != 0) return enumerate_task(task, flags);
+    if (flags.enumerates != 0) {
+        if (task.screens.size() > 1 || (task.workload && !task.screens[0]))
+            fail_usage("--enumerate is for one site, of which the task says what is right");
+        if (task.workload) task.cases = *task.screens[0];
+        return enumerate_task(task, flags);
+    }
     const bool exists = !flags.archive.empty() && std::filesystem::exists(flags.archive);
     if (exists && !flags.resumes)
         fail_usage(fmt::format("{} exists; --resume goes on with it", flags.archive));
@@ -220,6 +226,20 @@ std::string stub_text(const stack::Program& found, const stack::Machine& machine
     return text + "\n" + stub.ptx();
 }
 
+// Of a site, or of all, each behind a line with its name where there are several.
+void show_stubs(const Elite& elite, const search::Space& space, std::string_view wanted) {
+    const auto is_wanted = [&](const search::SiteSpace& site) {
+        return wanted.empty() || site.name == wanted;
+    };
+    if (std::ranges::none_of(space.sites, is_wanted))
+        fail_usage(fmt::format("--site: the archive has no site {}", wanted));
+    for (std::size_t s = 0; s < space.sites.size(); ++s) {
+        if (!is_wanted(space.sites[s])) continue;
+        if (space.sites.size() > 1) fmt::print("// site {}\n", space.sites[s].name);
+        fmt::print("{}", stub_text(elite.genome.programs[s], space.sites[s].machine));
+    }
+}
+
 void show_best(const ArchiveFlags& flags) {
     const auto archive = take(search::Archive::open(flags.archive), {}, flags.archive);
     auto front = search::pareto_front(take(archive.elites(), {}, flags.archive));
@@ -240,8 +260,7 @@ void show_best(const ArchiveFlags& flags) {
         fmt::print("// {}: candidate {}, cell {}{}\n", values_of(elite, archive.options().axes), elite.index,
                    fmt::join(elite.cell, ","), is_shown ? ", which follows" : "");
     }
-    for (std::size_t s = 0; s < archive.space().sites.size(); ++s)
-        fmt::print("{}", stub_text(best->genome.programs[s], archive.space().sites[s].machine));
+    show_stubs(*best, archive.space(), flags.site);
 }
 
 void export_archive(const ArchiveFlags& flags) {
@@ -285,6 +304,7 @@ void add_search(CLI::App& app) {
         "best", "Print the best stub of an archive, or of a cell, as PTX that graft takes");
     best->add_option("ARCHIVE", shown->archive, "A search's archive")->required()->type_name("");
     best->add_option("--cell", shown->cell, "I,J: those of one cell alone");
+    best->add_option("--site", shown->site, "NAME: the stub of one site alone, of a search of several");
     best->add_flag("--json", shown->json, "Print them as JSON");
     CLI::App* const exported =
         verb->add_subcommand("export", "Print a line of JSON for each candidate of an archive");

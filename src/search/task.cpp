@@ -1,4 +1,4 @@
-// Tasks: JSON to a space, cases and options. Every mistake is an error at its place.
+// Tasks: JSON to a space, cases, gates and options. Every mistake is an error at its place.
 
 #include "ptxgraft/search_task.hpp"
 
@@ -6,15 +6,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
-#include "arithmetic/rounding.hpp"
 #include "base/try.hpp"
 #include "json/values.hpp"
-#include "ptxgraft/evaluate.hpp"
-#include "ptxgraft/expression.hpp"
-#include "search/columns.hpp"
-#include "search/random.hpp"
+#include "ptxgraft/target.hpp"
+#include "search/task_site.hpp"
 
 namespace ptxgraft::search {
 namespace {
@@ -25,124 +21,98 @@ using json::JsonKind;
 using json::JsonValue;
 using json::mistake;
 using json::needed;
-using json::real_number;
 using json::text_of;
 using json::within;
 
-constexpr std::uint64_t most_points = std::uint64_t{1} << 24;
-constexpr std::array<std::string_view, 4> measures = {"absolute", "relative", "ulp", "bits"};
-constexpr std::array<std::string_view, 2> objectives = {"instructions", "error"};
+constexpr std::array<std::string_view, objective_count> objectives = {"instructions", "error", "registers",
+                                                                      "code_bytes", "machine_instructions"};
 constexpr std::array<std::string_view, 3> strategies = {"evolve", "random", "climb"};
-constexpr std::array<std::string_view, 2> axis_names = {"instructions", "error"};
+constexpr std::array<std::string_view, 4> gate_names = {"limits", "columns", "assembly", "emulation"};
 
-Expected<std::vector<double>> numbers_of(const JsonValue& value, std::string_view key) {
-    TRY(check_kind(value, JsonKind::array, key));
-    std::vector<double> made;
-    for (const JsonValue& item : value.items) made.push_back(TRY(real_number(item, key)));
-    return made;
-}
 Expected<bool> truth_of(const JsonValue& value, std::string_view key) {
     TRY(check_kind(value, JsonKind::boolean, key));
     return value.text == "true";
 }
 
-struct Register {
-    std::string name;  ///< of its operand
-    Type type;
-    Direction direction;
-    [[nodiscard]] std::size_t bytes() const { return std::max(bits(type) / 8, 1u); }
-};
-std::vector<Register> registers_of(const Signature& signature) {
-    std::vector<Register> made;
-    for (const SiteOperand& operand : signature.operands)
-        made.insert(made.end(), std::max(operand.count, 1u), {operand.name, operand.type, operand.direction});
+// The text of an object, in its place: what is around it is blank.
+std::string in_place(std::string_view text, const JsonValue& object) {
+    std::string made(text);
+    const std::size_t begin = object.span.begin;
+    std::size_t end = begin, depth = 0;
+    bool is_string = false;
+    for (; end < made.size(); ++end) {
+        const char c = made[end];
+        if (is_string && c == '\\') {
+            ++end;
+        } else if (c == '"') {
+            is_string = !is_string;
+        } else if (!is_string && (c == '{' || c == '[')) {
+            ++depth;
+        } else if (!is_string && (c == '}' || c == ']') && --depth == 0) {
+            break;
+        }
+    }
+    for (std::size_t k = 0; k < made.size(); ++k)
+        if ((k < begin || k > end) && made[k] != '\n') made[k] = ' ';
     return made;
-}
-
-// A number as the bits of a type.
-std::uint64_t bits_of(Type type, double value) {
-    switch (type) {
-        case Type::f32: return std::bit_cast<std::uint32_t>(static_cast<float>(value));
-        case Type::f64: return std::bit_cast<std::uint64_t>(value);
-        case Type::f16: return arithmetic::round_to(arithmetic::f16_format, value, arithmetic::Rounding::rn);
-        case Type::bf16:
-            return arithmetic::round_to(arithmetic::bf16_format, value, arithmetic::Rounding::rn);
-        default:
-            return value < 0 ? static_cast<std::uint64_t>(static_cast<std::int64_t>(value))
-                             : static_cast<std::uint64_t>(value);
-    }
-}
-// The value of bits of a type, for the reference.
-double value_of(Type type, std::uint64_t bits) {
-    switch (type) {
-        case Type::f32: return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
-        case Type::f64: return std::bit_cast<double>(bits);
-        case Type::f16: return arithmetic::value_of(arithmetic::f16_format, static_cast<std::uint32_t>(bits));
-        case Type::bf16:
-            return arithmetic::value_of(arithmetic::bf16_format, static_cast<std::uint32_t>(bits));
-        case Type::s16: return static_cast<std::int16_t>(bits);
-        case Type::s32: return static_cast<std::int32_t>(bits);
-        case Type::s64: return static_cast<double>(static_cast<std::int64_t>(bits));
-        default: return static_cast<double>(bits);
-    }
 }
 
 class TaskReader {
   public:
     Expected<Task> read(const JsonValue& root, std::string_view text) {
-        TRY(check_keys(
-            root, "a task",
-            {"name", "signature", "set", "genes", "seeds", "constants", "tunables", "inputs", "reference",
-             "measure", "bound", "screen", "perturb", "objective", "axes", "options", "budget", "target"}));
         task_.options.task = text;
-        TRY(read_site(root));
+        if (root.find("workload") != nullptr)
+            TRY(read_kernel(root, text));
+        else
+            TRY(read_bare(root));
         TRY(read_space(root));
-        TRY(read_inputs(root));
-        TRY(read_reference(root));
-        TRY(read_measure(root));
-        TRY(read_axes(root));
+        TRY(read_figures(root));
         if (const JsonValue* value = root.find("options")) TRY(read_options(*value));
         if (const JsonValue* value = root.find("budget")) TRY(read_budget(*value));
         if (const JsonValue* value = root.find("target")) TRY(read_target(*value));
+        TRY(read_gates(root));
         return std::move(task_);
     }
 
   private:
-    [[nodiscard]] SiteSpace& site() { return task_.space.sites[0]; }
-    [[nodiscard]] const Signature& signature() const { return task_.space.sites[0].machine.signature(); }
-
     // ---- the space
-    Expected<std::shared_ptr<const stack::InstructionSet>> set_of(const JsonValue& value) {
-        if (value.kind == JsonKind::string) {
-            auto found = stack::find_set(value.text);
-            if (found == nullptr)
-                return mistake(value.span, fmt::format("no set is named \"{}\"; there are {}", value.text,
-                                                       fmt::join(stack::set_names(), ", ")));
-            return found;
-        }
-        TRY(check_kind(value, JsonKind::array, "set"));
-        std::string lines;
-        for (const JsonValue& item : value.items) lines += TRY(text_of(item, "set")) + "\n";
-        return within(stack::InstructionSet::parse(lines), "the set", lines);
-    }
-    Expected<void> read_site(const JsonValue& root) {
+    // A signature by itself.
+    Expected<void> read_bare(const JsonValue& root) {
+        TRY(check_keys(root, "a task",
+                       {"name", "signature", "set", "genes", "seeds", "constants", "tunables", "inputs",
+                        "reference", "measure", "bound", "screen", "perturb", "objective", "axes", "options",
+                        "budget", "target", "gates"}));
         const std::string text = TRY(text_of(*TRY(needed(root, "signature")), "signature"));
         const auto signature = TRY(within(Signature::parse(text), "the signature", text));
-        const JsonValue& lines = *TRY(needed(root, "set"));
-        auto set = TRY(set_of(lines));
-        if (set->entries().empty()) return mistake(lines.span, "the set has no instruction");
-        auto machine = TRY(stack::Machine::make(std::move(set), signature));
-        task_.space.sites.push_back(
-            {.name = "f", .machine = std::move(machine), .seeds = {}, .max_genes = 32});
-        if (const JsonValue* name = root.find("name")) site().name = TRY(text_of(*name, "name"));
-        if (const JsonValue* genes = root.find("genes"))
-            site().max_genes = static_cast<std::uint32_t>(TRY(json::whole_number(*genes, "genes", 1, 65536)));
-        if (const JsonValue* seeds = root.find("seeds")) {
-            TRY(check_kind(*seeds, JsonKind::array, "seeds"));
-            for (const JsonValue& seed : seeds->items) {
-                const std::string program = TRY(text_of(seed, "seeds"));
-                site().seeds.push_back(TRY(within(stack::parse(program, site().machine), "a seed", program)));
-            }
+        std::string name = "f";
+        if (const JsonValue* value = root.find("name")) name = TRY(text_of(*value, "name"));
+        task_.space.sites.push_back(TRY(site_of(root, std::move(name), signature)));
+        task_.cases = TRY(cases_of(root, signature));
+        return {};
+    }
+    // Sites of a template.
+    Expected<void> read_kernel(const JsonValue& root, std::string_view text) {
+        TRY(check_keys(root, "a task of a workload",
+                       {"workload", "sites", "constants", "tunables", "perturb", "objective", "axes",
+                        "options", "budget", "target", "gates"}));
+        const JsonValue& workload = *root.find("workload");
+        TRY(check_kind(workload, JsonKind::object, "workload"));
+        task_.workload = TRY(measure::Workload::parse(in_place(text, workload)));
+        const Skeleton& skeleton = task_.workload->skeleton();
+        const Architecture target = TRY(parse_architecture(skeleton.target()));
+        const JsonValue& sites = *TRY(needed(root, "sites"));
+        TRY(check_kind(sites, JsonKind::object, "sites"));
+        if (sites.items.empty()) return mistake(sites.span, "\"sites\" has none");
+        for (const JsonValue& said : sites.items) {
+            const auto site = skeleton.find_site(said.key);
+            if (!site) return mistake(said.key_span, message(site.error()));
+            TRY(check_keys(said, said.key,
+                           {"set", "genes", "seeds", "inputs", "reference", "measure", "bound", "screen"}));
+            task_.space.sites.push_back(TRY(
+                site_of(said, said.key, (*site)->signature, {.policy = (*site)->policy, .target = target})));
+            task_.screens.emplace_back();
+            if (said.find("reference") != nullptr || said.find("inputs") != nullptr)
+                task_.screens.back() = TRY(cases_of(said, (*site)->signature));
         }
         return {};
     }
@@ -167,217 +137,176 @@ class TaskReader {
         return {};
     }
 
-    // ---- points
-    Expected<void> read_inputs(const JsonValue& root) {
-        registers_ = registers_of(signature());
-        const JsonValue& inputs = *TRY(needed(root, "inputs"));
-        TRY(check_kind(inputs, JsonKind::object, "inputs"));
-        for (const JsonValue& input : inputs.items) {
-            const SiteOperand* const operand = signature().find(input.key);
-            if (operand == nullptr || operand->direction == Direction::out)
-                return mistake(input.key_span, fmt::format("\"{}\" is no input of the signature", input.key));
-            TRY(find_count(input));
-        }
-        if (task_.cases.count == 0)
-            return mistake(inputs.span, "one of the inputs needs a \"count\", or is a list");
-        std::uint64_t salt = 0;
-        for (const Register& r : registers_) {
-            task_.cases.inputs.emplace_back();
-            ++salt;
-            if (r.direction == Direction::out) continue;
-            const JsonValue* const input = inputs.find(r.name);
-            if (input == nullptr)
-                return mistake(inputs.span, fmt::format("the input \"{}\" is missing", r.name));
-            const std::vector<std::uint64_t> words = TRY(points_of(*input, r.type, salt));
-            std::vector<std::byte>& column = task_.cases.inputs.back();
-            column.resize(words.size() * r.bytes());
-            for (std::size_t k = 0; k < words.size(); ++k)
-                std::memcpy(column.data() + k * r.bytes(), &words[k], r.bytes());
-        }
-        return {};
-    }
-    Expected<void> find_count(const JsonValue& input) {
-        std::uint64_t count = input.items.size();
-        if (input.kind == JsonKind::object) {
-            TRY(check_keys(input, input.key, {"from", "to", "count", "uniform", "seed", "words"}));
-            const JsonValue* const value = input.find("count");
-            if (value == nullptr) return {};
-            count = TRY(json::whole_number(*value, "count", 1, most_points));
-        } else {
-            TRY(check_kind(input, JsonKind::array, input.key));
-            if (count == 0) return mistake(input.span, fmt::format("\"{}\" has no values", input.key));
-        }
-        if (task_.cases.count != 0 && task_.cases.count != count)
-            return mistake(input.span, fmt::format("\"{}\" has {} points, another input has {}", input.key,
-                                                   count, task_.cases.count));
-        task_.cases.count = count;
-        return {};
-    }
-    Expected<std::vector<std::uint64_t>> points_of(const JsonValue& input, Type type, std::uint64_t salt) {
-        std::vector<std::uint64_t> made;
-        if (input.kind == JsonKind::array) {
-            for (const double number : TRY(numbers_of(input, input.key))) {
-                const int width = static_cast<int>(std::max(bits(type), 1u));
-                const double low = type == Type::pred ? 0 : -std::ldexp(1.0, width - 1);
-                const bool fits =
-                    number == std::floor(number) && number >= low && number < std::ldexp(1.0, width);
-                if (!is_float(type) && !fits)
-                    return mistake(input.span, fmt::format("{} is no {}", number, name(type)));
-                made.push_back(bits_of(type, number));
-            }
-            return made;
-        }
-        if (const JsonValue* seed = input.find("words")) return words(*seed, type, salt);
-        if (const JsonValue* range = input.find("uniform")) return uniform(input, *range, type, salt);
-        const double from = TRY(real_number(*TRY(needed(input, "from")), "from"));
-        const double to = TRY(real_number(*TRY(needed(input, "to")), "to"));
-        const auto last = static_cast<double>(std::max<std::size_t>(task_.cases.count - 1, 1));
-        for (std::size_t k = 0; k < task_.cases.count; ++k) {
-            const double at = static_cast<double>(k) / last;
-            made.push_back(
-                bits_of(type, k + 1 == task_.cases.count && k != 0 ? to : from + (to - from) * at));
-        }
-        return made;
-    }
-    Expected<std::vector<std::uint64_t>> uniform(const JsonValue& input, const JsonValue& range, Type type,
-                                                 std::uint64_t salt) {
-        const std::vector<double> ends = TRY(numbers_of(range, "uniform"));
-        if (ends.size() != 2 || !(ends[0] <= ends[1]))
-            return mistake(range.span, "\"uniform\" is two numbers, the smaller one first");
-        std::uint64_t seed = 1;
-        if (const JsonValue* value = input.find("seed"))
-            seed = TRY(json::whole_number(*value, "seed", 0, ~std::uint64_t{0}));
-        Random random = random_for(seed, salt, 0);
-        std::vector<std::uint64_t> made;
-        for (std::size_t k = 0; k < task_.cases.count; ++k) {
-            const double span = ends[1] - ends[0] + (is_float(type) ? 0 : 1);
-            const double value = ends[0] + span * random.unit();
-            made.push_back(bits_of(type, is_float(type) ? value : std::min(std::floor(value), ends[1])));
-        }
-        return made;
-    }
-    Expected<std::vector<std::uint64_t>> words(const JsonValue& seed, Type type, std::uint64_t salt) {
-        if (is_float(type))
-            return mistake(seed.span, "\"words\" are for integers; floats have \"from\" or \"uniform\"");
-        Random random = random_for(TRY(json::whole_number(seed, "words", 0, ~std::uint64_t{0})), salt, 0);
-        const unsigned width = std::max(bits(type), 1u);
-        const std::uint64_t all = width >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << width) - 1;
-        std::vector<std::uint64_t> made = {0, 1, all, all >> 1, (all >> 1) + 1, 2, 3, all - 1};
-        for (std::uint64_t& edge : made) edge &= all;
-        made.resize(std::min(made.size(), task_.cases.count));
-        while (made.size() < task_.cases.count)
-            made.push_back((random.next() & all) >> (random.below(2) == 0 ? 0 : random.below(width)));
-        // the edges of one operand meet others of the next
-        if (salt > 1)
-            std::ranges::rotate(made, made.begin() + static_cast<std::ptrdiff_t>(salt * 7 % made.size()));
-        return made;
-    }
-
-    // ---- what is right
-    Expected<void> read_reference(const JsonValue& root) {
-        const JsonValue& value = *TRY(needed(root, "reference"));
-        if (value.kind == JsonKind::string) return by_expression(value.text);
-        TRY(check_keys(value, "reference", {"program", "values"}));
-        if (const JsonValue* program = value.find("program"))
-            return by_program(TRY(text_of(*program, "program")));
-        return by_values(*TRY(needed(value, "values")));
-    }
-    Expected<void> by_values(const JsonValue& lists) {
-        TRY(check_kind(lists, JsonKind::array, "values"));
-        std::size_t next = 0;
-        for (const Register& r : registers_) {
-            task_.cases.right.emplace_back();
-            if (r.direction == Direction::in) continue;
-            if (next == lists.items.size())
-                return mistake(lists.span, "\"values\" has a list for each mod or out register");
-            task_.cases.right.back() = TRY(numbers_of(lists.items[next], "values"));
-            if (task_.cases.right.back().size() != task_.cases.count)
-                return mistake(
-                    lists.items[next].span,
-                    fmt::format("{} values, not {}", task_.cases.right.back().size(), task_.cases.count));
-            ++next;
-        }
-        if (next != lists.items.size())
-            return mistake(lists.span, fmt::format("\"values\" has {} lists", next));
-        return {};
-    }
-    // Over operands that are f64 where those of the task are floats.
-    Expected<void> by_expression(const std::string& text) {
-        Signature wide = signature();
-        for (SiteOperand& operand : wide.operands)
-            if (is_float(operand.type)) operand.type = Type::f64;
-        const auto machine = TRY(stack::Machine::make(expression_set(), wide));
-        const auto program = TRY(within(parse_expression(text, machine), "the reference", text));
-        return evaluate_reference(program, machine, registers_of(wide));
-    }
-    Expected<void> by_program(const std::string& text) {
-        const auto machine = TRY(stack::Machine::make(stack::find_set("full"), signature()));
-        const auto program = TRY(within(stack::parse(text, machine), "the reference", text));
-        return evaluate_reference(program, machine, registers_);
-    }
-    Expected<void> evaluate_reference(const stack::Program& program, const stack::Machine& machine,
-                                      const std::vector<Register>& wide) {
-        const std::size_t count = task_.cases.count;
-        std::vector<std::vector<std::byte>> columns(wide.size());
-        std::vector<const void*> in;
-        std::vector<void*> out;
-        for (std::size_t r = 0; r < wide.size(); ++r) {
-            columns[r].resize(count * wide[r].bytes());
-            for (std::size_t k = 0; k < count && wide[r].direction != Direction::out; ++k) {
-                std::uint64_t bits = 0;
-                std::memcpy(&bits, task_.cases.inputs[r].data() + k * registers_[r].bytes(),
-                            registers_[r].bytes());
-                if (wide[r].type != registers_[r].type)
-                    bits = std::bit_cast<std::uint64_t>(value_of(registers_[r].type, bits));
-                std::memcpy(columns[r].data() + k * wide[r].bytes(), &bits, wide[r].bytes());
-            }
-            in.push_back(columns[r].data());
-            out.push_back(columns[r].data());
-        }
-        TRY(stack::evaluate(program, machine, {in, out, count}));
-        for (std::size_t r = 0; r < wide.size(); ++r) {
-            task_.cases.right.emplace_back();
-            for (std::size_t k = 0; k < count && wide[r].direction != Direction::in; ++k) {
-                std::uint64_t bits = 0;
-                std::memcpy(&bits, columns[r].data() + k * wide[r].bytes(), wide[r].bytes());
-                task_.cases.right.back().push_back(value_of(wide[r].type, bits));
-            }
-        }
-        return {};
-    }
-    Expected<void> read_measure(const JsonValue& root) {
-        Cases& cases = task_.cases;
-        cases.measure = Measure::bits;
-        for (const Register& r : registers_)
-            if (r.direction != Direction::in && is_float(r.type)) cases.measure = Measure::absolute;
-        if (const JsonValue* value = root.find("measure"))
-            cases.measure = TRY(json::choice<Measure>(*value, "measure", measures));
-        if (const JsonValue* value = root.find("bound")) cases.bound = TRY(json::distance_of(*value));
-        if (const JsonValue* value = root.find("screen"))
-            cases.screen = static_cast<std::uint32_t>(TRY(json::whole_number(*value, "screen", 1, 65536)));
+    // ---- what is minimised, and what candidates are told apart by
+    Expected<void> read_figures(const JsonValue& root) {
         if (const JsonValue* value = root.find("perturb"))
             task_.columns.perturb = TRY(truth_of(*value, "perturb"));
-        if (const JsonValue* value = root.find("objective"))
-            task_.columns.objective = TRY(json::choice<Objective>(*value, "objective", objectives));
+        Figures& figures = task_.figures;
+        if (const JsonValue* value = root.find("objective")) {
+            figures.cost = TRY(json::choice<Objective>(*value, "objective", objectives));
+            if (!task_.workload && figures.cost > Objective::error)
+                return mistake(value->span,
+                               fmt::format("\"{}\" is of machine code: it wants a workload", value->text));
+        }
+        task_.columns.objective =
+            figures.cost == Objective::error ? Objective::error : Objective::instructions;
+        std::vector<double> lengths;
+        for (int k = 1; k <= 32; ++k) lengths.push_back(k);
+        std::vector<Axis>& axes = task_.options.axes;
+        axes = {{.name = "instructions", .edges = lengths}, {.name = "error", .edges = {}}};
+        if (const JsonValue* value = root.find("axes")) TRY(read_axes(*value, axes));
+        figures.axes.clear();
+        for (const Axis& axis : axes)
+            figures.axes.push_back(
+                static_cast<Objective>(std::ranges::find(objectives, axis.name) - objectives.begin()));
+        return {};
+    }
+    Expected<void> read_axes(const JsonValue& value, std::vector<Axis>& axes) const {
+        const bool is_kernel = task_.workload.has_value();
+        TRY(is_kernel
+                ? check_keys(value, "axes",
+                             {"instructions", "error", "registers", "code_bytes", "machine_instructions"})
+                : check_keys(value, "axes", {"instructions", "error"}));
+        if (is_kernel) axes.resize(0);  // those that are said, in their order
+        for (const JsonValue& item : value.items) {
+            auto at = std::ranges::find(axes, item.key, &Axis::name);
+            if (at == axes.end()) at = axes.insert(at, {.name = item.key, .edges = {}});
+            at->edges = TRY(numbers_of(item, item.key));
+            if (!std::ranges::is_sorted(at->edges)) return mistake(item.span, "edges ascend");
+        }
+        return {};
+    }
+
+    // ---- gates
+    Expected<void> read_gates(const JsonValue& root) {
+        const JsonValue* const gates = root.find("gates");
+        if (gates == nullptr) {
+            if (has_screen()) task_.gates.push_back({SiteColumnsOptions{}, {}});
+            if (task_.workload) task_.gates.push_back({EmulationOptions{}, {}});
+        } else {
+            TRY(check_kind(*gates, JsonKind::array, "gates"));
+            if (gates->items.empty()) return mistake(gates->span, "\"gates\" has none");
+            for (const JsonValue& item : gates->items) TRY(read_gate(item));
+        }
+        if (!has_gate<SiteColumnsOptions>()) task_.options.refine = false;  // nobody would
+        for (GateSpec& gate : task_.gates)
+            std::visit([&](auto& options) { options.figures = task_.figures; }, gate.options);
+        return check_figures(root);
+    }
+    [[nodiscard]] bool has_screen() const {
+        return !task_.workload ||
+               std::ranges::any_of(task_.screens, [](const auto& screen) { return screen.has_value(); });
+    }
+    // A name, or an object with a name and limits.
+    Expected<void> read_gate(const JsonValue& item) {
+        JsonValue none;
+        none.kind = JsonKind::object;
+        const bool is_object = item.kind == JsonKind::object && item.items.size() == 1;
+        if (item.kind != JsonKind::string && !is_object)
+            return mistake(item.span, "a gate is a name, or an object of one name with its limits");
+        const JsonValue& limits = is_object ? item.items[0] : none;
+        TRY(check_kind(limits, JsonKind::object, limits.key));
+        const std::string_view name = is_object ? limits.key : item.text;
+        const Span place = is_object ? limits.key_span : item.span;
+        const auto known = std::ranges::find(gate_names, name);
+        if (known == gate_names.end())
+            return mistake(place, fmt::format("no gate is named \"{}\"; there are {}", name,
+                                              fmt::join(gate_names, ", ")));
+        const auto which = known - gate_names.begin();
+        if (which >= 2 && !task_.workload)
+            return mistake(place, fmt::format("the gate \"{}\" wants a workload", name));
+        if (which == 1 && !has_screen())
+            return mistake(place, "no site has \"inputs\" and a \"reference\" for the gate \"columns\"");
+        switch (which) {
+            case 0: return read_limits(limits);
+            case 1: return read_columns(limits);
+            case 2: return read_assembly(limits);
+            default: return read_emulation(limits);
+        }
+    }
+    static Expected<std::uint32_t> count_of(const JsonValue& value) {
+        return static_cast<std::uint32_t>(TRY(json::whole_number(value, value.key, 0, 0xFFFFFFFFu)));
+    }
+    Expected<void> read_limits(const JsonValue& said) {
+        TRY(check_keys(said, "limits", {"instructions"}));
+        LimitOptions options;
+        if (const JsonValue* value = said.find("instructions")) options.instructions = TRY(count_of(*value));
+        task_.gates.push_back({options, {}});
+        return {};
+    }
+    Expected<void> read_columns(const JsonValue& said) {
+        TRY(check_keys(said, "columns", {"refinements"}));
+        if (const JsonValue* value = said.find("refinements"))
+            task_.columns.refinements = TRY(count_of(*value));
+        task_.gates.push_back({SiteColumnsOptions{}, {}});
+        return {};
+    }
+    Expected<void> read_assembly(const JsonValue& said) {
+        TRY(check_keys(said, "assembly",
+                       {"registers", "spill_bytes", "stack_bytes", "code_bytes", "target", "route", "batch",
+                        "assembler", "performance_loss"}));
+        AssemblyOptions options;
+        const std::pair<std::string_view, std::optional<std::uint32_t>*> limits[] = {
+            {"registers", &options.limits.registers},
+            {"spill_bytes", &options.limits.spill_bytes},
+            {"stack_bytes", &options.limits.stack_bytes},
+            {"code_bytes", &options.limits.code_bytes}};
+        for (const auto& [key, to] : limits)
+            if (const JsonValue* value = said.find(key)) *to = TRY(count_of(*value));
+        if (const JsonValue* value = said.find("target")) {
+            options.target = TRY(text_of(*value, "target"));
+            if (const auto known = parse_architecture(options.target); !known)
+                return mistake(value->span, message(known.error()));
+        }
+        if (const JsonValue* value = said.find("route")) {
+            const auto route = route_from_name(TRY(text_of(*value, "route")));
+            if (!route) return mistake(value->span, message(route.error()));
+            options.routes.route = *route;
+        }
+        if (const JsonValue* value = said.find("batch"))
+            options.batch = static_cast<std::uint32_t>(TRY(json::whole_number(*value, "batch", 1, 1024)));
+        if (const JsonValue* value = said.find("performance_loss"))
+            options.allow_performance_loss = TRY(truth_of(*value, "performance_loss"));
+        std::string assembler;
+        if (const JsonValue* value = said.find("assembler")) assembler = TRY(text_of(*value, "assembler"));
+        task_.gates.push_back({std::move(options), std::move(assembler)});
+        return {};
+    }
+    Expected<void> read_emulation(const JsonValue& said) {
+        TRY(check_keys(said, "emulation", {"fast", "seed", "seeds", "instructions"}));
+        EmulationOptions options;
+        if (const JsonValue* value = said.find("fast")) options.fast = TRY(truth_of(*value, "fast"));
+        if (const JsonValue* value = said.find("seed"))
+            options.check.seed = TRY(json::whole_number(*value, "seed", 0, ~std::uint64_t{0}));
+        if (const JsonValue* value = said.find("seeds"))
+            options.check.seeds =
+                static_cast<std::uint32_t>(TRY(json::whole_number(*value, "seeds", 1, 1000)));
+        if (const JsonValue* value = said.find("instructions"))
+            options.check.instructions = TRY(json::distance_of(*value));
+        task_.gates.push_back({std::move(options), {}});
+        return {};
+    }
+    template <class Options> [[nodiscard]] bool has_gate() const {
+        return std::ranges::any_of(
+            task_.gates, [](const GateSpec& gate) { return std::holds_alternative<Options>(gate.options); });
+    }
+    // What is wanted has to be found by some gate.
+    Expected<void> check_figures(const JsonValue& root) const {
+        const bool assembles = has_gate<AssemblyOptions>();
+        const bool computes = has_gate<SiteColumnsOptions>() || has_gate<EmulationOptions>();
+        const auto is_found = [&](Objective figure) {
+            return figure == Objective::instructions || (figure == Objective::error ? computes : assembles);
+        };
+        const auto wanted = [&](Objective figure, const JsonValue* at) -> Expected<void> {
+            if (is_found(figure) || at == nullptr) return {};
+            return mistake(at->span, fmt::format("no gate finds \"{}\"", name(figure)));
+        };
+        TRY(wanted(task_.figures.cost, root.find("objective")));
+        for (const Objective axis : task_.figures.axes) TRY(wanted(axis, root.find("axes")));
         return {};
     }
 
     // ---- the search
-    Expected<void> read_axes(const JsonValue& root) {
-        Axis instructions{.name = "instructions", .edges = {}}, error{.name = "error", .edges = {}};
-        for (int k = 1; k <= 32; ++k) instructions.edges.push_back(k);
-        if (const JsonValue* axes = root.find("axes")) {
-            TRY(check_keys(*axes, "axes", {"instructions", "error"}));
-            if (const JsonValue* value = axes->find("instructions"))
-                instructions.edges = TRY(numbers_of(*value, "instructions"));
-            if (const JsonValue* value = axes->find("error")) error.edges = TRY(numbers_of(*value, "error"));
-            for (const Axis* axis : {&instructions, &error})
-                if (!std::ranges::is_sorted(axis->edges))
-                    return mistake(axes->find(axis->name)->span, "edges ascend");
-        }
-        task_.options.axes = {std::move(instructions), std::move(error)};
-        return {};
-    }
     Expected<void> read_options(const JsonValue& value) {
         Options& o = task_.options;
         TRY(check_keys(value, "options",
@@ -422,25 +351,33 @@ class TaskReader {
         return {};
     }
     Expected<void> read_target(const JsonValue& value) {
-        TRY(check_keys(value, "target", {"cost", "instructions", "error"}));
-        Target target{.cost = INFINITY, .descriptor = {INFINITY, INFINITY}};
-        if (const JsonValue* item = value.find("cost")) target.cost = TRY(json::distance_of(*item));
-        for (std::size_t k = 0; k < axis_names.size(); ++k)
-            if (const JsonValue* item = value.find(axis_names[k]))
-                target.descriptor[k] = TRY(json::distance_of(*item));
+        const std::vector<Axis>& axes = task_.options.axes;
+        Target target{.cost = INFINITY, .descriptor = std::vector<double>(axes.size(), INFINITY)};
+        TRY(check_kind(value, JsonKind::object, "target"));
+        for (const JsonValue& item : value.items) {
+            const double number = TRY(json::distance_of(item));
+            const auto axis = std::ranges::find(axes, item.key, &Axis::name);
+            if (item.key == "cost")
+                target.cost = number;
+            else if (axis != axes.end())
+                target.descriptor[static_cast<std::size_t>(axis - axes.begin())] = number;
+            else
+                return mistake(item.key_span,
+                               fmt::format("\"{}\" is no axis; \"target\" has cost and axes", item.key));
+        }
         task_.target = std::move(target);
         return {};
     }
 
     Task task_;
-    std::vector<Register> registers_;
 };
 
 }  // namespace
 
 Expected<Task> parse_task(std::string_view text) {
     const auto as_task = [](Error error) {
-        if (error.code == Errc::launch_file_invalid) error.code = Errc::task_invalid;
+        if (error.code == Errc::launch_file_invalid || error.code == Errc::workload_invalid)
+            error.code = Errc::task_invalid;
         return tl::unexpected(std::move(error));
     };
     const auto root = json::parse_json(text);

@@ -145,5 +145,58 @@ TEST_F(Cli, SearchSaysWhereATaskIsWrong) {
     EXPECT_EQ(ptxgraft({"search", "best", "none.sqlite"}).status, 1);
 }
 
+constexpr std::string_view kernel_task = R"json({
+  "workload": {"template": "gemm/simt", "shapes": [{"m": 3, "n": 2, "k": 1}, {"m": 2, "n": 3, "k": 5}],
+               "regimes": ["usual"],
+               "wanted": {"initial": "0f7F800000 -> acc", "multiply_accumulate": {"expr": "acc = min(acc, a + b)"}}},
+  "sites": {
+    "initial": {"set": ["add.f32"], "genes": 4, "seeds": ["1e30 -> acc"]},
+    "multiply_accumulate": {
+      "set": ["add.f32", "min.f32"], "genes": 8, "seeds": ["a b add.f32 acc min.f32 -> acc"],
+      "inputs": {"acc": {"from": -1, "to": 1, "count": 9}, "a": {"from": 1, "to": -2}, "b": {"from": 0, "to": 3}},
+      "reference": "acc = min(acc, a + b)", "bound": 1e-6}
+  },
+  "options": {"block": 64},
+  "budget": {"candidates": 256}
+}
+)json";
+
+TEST_F(Cli, SearchFindsStubsForSitesOfAKernel) {
+    write_file("t.json", kernel_task);
+    const Result found = ptxgraft({"search", "t.json", "--archive", "a.sqlite", "--jobs", "1"});
+    EXPECT_EQ(found.status, 0) << found.err;
+    EXPECT_THAT(found.out, HasSubstr("# instructions 2, error"));
+    const Result all = ptxgraft({"search", "best", "a.sqlite"});
+    EXPECT_THAT(all.out, AllOf(HasSubstr("// site initial\n"), HasSubstr("// site multiply_accumulate\n")));
+    for (const char* site : {"initial", "multiply_accumulate"}) {
+        const Result one = ptxgraft({"search", "best", "a.sqlite", "--site", site});
+        EXPECT_EQ(one.status, 0) << one.err;
+        write_file(std::string(site) + ".ptx", one.out);
+    }
+    const Result tried =
+        ptxgraft({"try", "gemm/simt", "--dims", "m=7,n=5,k=9", "--device", "emulator", "--stub",
+                  "initial=initial.ptx", "--stub", "multiply_accumulate=multiply_accumulate.ptx"});
+    EXPECT_EQ(tried.status, 0) << tried.err << tried.out;
+    const Result enumerated = ptxgraft({"search", "t.json", "--enumerate", "2"});
+    EXPECT_EQ(enumerated.status, 2);
+    EXPECT_THAT(enumerated.err, HasSubstr("--enumerate is for one site"));
+    const Result none = ptxgraft({"search", "best", "a.sqlite", "--site", "middle"});
+    EXPECT_EQ(none.status, 2);
+    EXPECT_THAT(none.err, HasSubstr("the archive has no site middle"));
+}
+
+TEST_F(Cli, SearchShowsMistakesOfKernelTasks) {
+    std::string text(kernel_task);
+    text.replace(text.find("add.f32"), 7, "add.f33");
+    write_file("t.json", text);
+    EXPECT_EQ(ptxgraft({"search", "t.json"}).status, 1);
+    text = kernel_task;
+    text.replace(text.find("\"shapes\""), 8, "\"shape\"");
+    write_file("t.json", text);
+    const Result result = ptxgraft({"search", "t.json"});
+    EXPECT_EQ(result.status, 1);
+    EXPECT_THAT(result.err, AllOf(HasSubstr("t.json:2:"), HasSubstr("shape")));
+}
+
 }  // namespace
 }  // namespace ptxgraft::test

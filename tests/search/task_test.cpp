@@ -1,0 +1,180 @@
+// Tasks of kernels: what they become, and that each mistake has its place.
+#include "ptxgraft/search_task.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "support/files.hpp"
+
+namespace ptxgraft::search {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::Field;
+using testing::HasSubstr;
+using testing::Lt;
+using testing::SizeIs;
+
+constexpr std::string_view relu = R"json({
+  "workload": {"template": "elementwise/simple", "shapes": [{"n": 37}], "regimes": ["usual"],
+               "wanted": {"function": {"expr": "y = max(x, 0)"}}, "absolute": 1e-3},
+  "sites": {
+    "function": {
+      "set": ["add.f32", "mul.f32", "max.f32", "neg.f32"], "genes": 8,
+      "inputs": {"x": {"from": -2, "to": 2, "count": 33}, "index": [0]},
+      "reference": "y = max(x, 0)"
+    }
+  },
+  "gates": [{"limits": {"instructions": 6}}, "columns",
+            {"assembly": {"registers": 64, "target": "sm_90a"}}, {"emulation": {"seeds": 2}}],
+  "objective": "registers",
+  "axes": {"registers": [8, 16], "instructions": [1, 2]},
+  "options": {"block": 64},
+  "target": {"cost": 100, "instructions": 1}
+})json";
+
+std::string with(std::string_view from, std::string_view to) {
+    std::string text(relu);
+    const std::size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    return text.replace(at, from.size(), to);
+}
+// With the one input that the site does not read, at as many points.
+std::string sound() { return with(R"("index": [0])", R"("index": {"words": 1})"); }
+std::string sound(std::string_view from, std::string_view to) {
+    std::string text = sound();
+    const std::size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    return text.replace(at, from.size(), to);
+}
+
+TEST(Task, OfAKernelHasItsSitesGatesAndFigures) {
+    const auto task = parse_task(sound());
+    ASSERT_TRUE(task) << describe(task.error(), sound());
+    ASSERT_TRUE(task->workload);
+    EXPECT_EQ(task->workload->from().name(), "elementwise/simple");
+    ASSERT_THAT(task->space.sites, SizeIs(1));
+    EXPECT_EQ(task->space.sites[0].name, "function");
+    EXPECT_EQ(task->space.sites[0].max_genes, 8u);
+    ASSERT_TRUE(task->screens.at(0));
+    EXPECT_EQ(task->screens[0]->count, 33u);
+    EXPECT_EQ(task->figures.cost, Objective::registers);
+    EXPECT_THAT(task->figures.axes, ElementsAre(Objective::registers, Objective::instructions));
+    EXPECT_EQ(task->options.axes[0].name, "registers");
+    EXPECT_THAT(task->target->descriptor, ElementsAre(INFINITY, 1));
+    ASSERT_THAT(task->gates, SizeIs(4));
+    EXPECT_EQ(std::get<LimitOptions>(task->gates[0].options).instructions, 6u);
+    EXPECT_EQ(std::get<AssemblyOptions>(task->gates[2].options).limits.registers, 64u);
+    EXPECT_EQ(std::get<AssemblyOptions>(task->gates[2].options).target, "sm_90a");
+    EXPECT_EQ(std::get<EmulationOptions>(task->gates[3].options).check.seeds, 2u);
+}
+
+TEST(Task, OfAKernelIsSearched) {
+    const auto task = parse_task(sound());
+    ASSERT_TRUE(task);
+    const test::TemporaryFolder folder;
+    const std::string path = (folder.path / "relu.sqlite").string();
+    auto search = Search::open(path, task->space, task->options);
+    ASSERT_TRUE(search) << message(search.error());
+    const auto made = gates_of(*task, path);
+    ASSERT_TRUE(made) << describe(made.error());
+    std::vector<Gate*> gates;
+    for (const auto& gate : *made) gates.push_back(gate.get());
+    const auto summary =
+        search->run(gates, {.budget = {.candidates = 20'000}, .target = task->target, .threads = 1});
+    ASSERT_TRUE(summary) << message(summary.error());
+    EXPECT_EQ(summary->stop, Stop::target);
+    EXPECT_THAT(search->elites(), Contains(Field(&Elite::descriptor, ElementsAre(Lt(100), 1))));
+    std::vector<std::string> names;
+    for (const GateCount& gate : search->ledger().gates) names.push_back(gate.name);
+    EXPECT_THAT(names, ElementsAre("limits", "columns", "assembly", "emulation"));
+}
+
+TEST(Task, WithoutGatesItIsScreenedAndRun) {
+    const auto screened = parse_task(sound(R"("gates": [{"limits": {"instructions": 6}}, "columns",
+            {"assembly": {"registers": 64, "target": "sm_90a"}}, {"emulation": {"seeds": 2}}],
+  "objective": "registers",
+  "axes": {"registers": [8, 16], "instructions": [1, 2]},)",
+                                           ""));
+    ASSERT_TRUE(screened) << describe(screened.error());
+    ASSERT_THAT(screened->gates, SizeIs(2));
+    EXPECT_TRUE(std::holds_alternative<SiteColumnsOptions>(screened->gates[0].options));
+    EXPECT_TRUE(std::holds_alternative<EmulationOptions>(screened->gates[1].options));
+    EXPECT_THAT(screened->figures.axes, ElementsAre(Objective::instructions, Objective::error));
+    EXPECT_TRUE(screened->options.refine);
+    const auto run = parse_task(sound(R"({"limits": {"instructions": 6}}, "columns",
+            )",
+                                      ""));
+    ASSERT_TRUE(run) << describe(run.error());
+    EXPECT_FALSE(run->options.refine) << "columns alone refine";
+}
+
+TEST(Task, EachMistakeHasItsPlace) {
+    struct Row {
+        std::string_view from, to, why;
+        std::string_view at;  ///< what stands at the place
+    };
+    const Row rows[] = {
+        {R"("template": "elementwise/simple")", R"("template": 3)", "string", "3"},
+        {R"("shapes": [{"n": 37}])", R"("shapes": [{"n": "x"}])", "n", "\"x\""},
+        {R"("function": {
+)",
+         R"("functions": {
+)",
+         "there is no site named", "\"functions\""},
+        {R"("genes": 8)", R"("gene": 8)", "gene", "\"gene\""},
+        {R"("set": ["add.f32", "mul.f32", "max.f32", "neg.f32"])", R"("set": "fool")", "no set is named",
+         "\"fool\""},
+        {R"("limits": {"instructions": 6})", R"("limits": {"instruction": 6})", "instruction",
+         "\"instruction\""},
+        {R"("columns",)", R"("column",)", "no gate is named", "\"column\""},
+        {R"("columns",)", R"({"columns": {}, "limits": {}},)", "a gate is a name", "{\"columns\""},
+        {R"("target": "sm_90a")", R"("target": "sm_9")", "unknown target", "\"sm_9\""},
+        {R"("registers": 64)", R"("registers": -1)", "registers", "-1"},
+        {R"("objective": "registers")", R"("objective": "speed")", "speed", "\"speed\""},
+        {R"("axes": {"registers")", R"("axes": {"register")", "register", "\"register\""},
+        {R"("registers": [8, 16])", R"("registers": [16, 8])", "ascend", "[16"},
+        {R"("cost": 100)", R"("costs": 100)", "is no axis", "\"costs\""},
+        {R"({"assembly": {"registers": 64, "target": "sm_90a"}}, )", "", "no gate finds \"registers\"",
+         "\"registers\",\n"},
+        {R"("options": {)", R"("workloads": {)", "workloads", "\"workloads\""},
+    };
+    for (const Row& row : rows) {
+        const std::string text = sound(row.from, row.to);
+        const auto task = parse_task(text);
+        ASSERT_FALSE(task) << row.to;
+        EXPECT_EQ(task.error().code, Errc::task_invalid) << message(task.error());
+        EXPECT_THAT(message(task.error()), HasSubstr(row.why));
+        EXPECT_EQ(text.substr(task.error().span.begin, row.at.size()), row.at) << message(task.error());
+    }
+}
+
+TEST(Task, OfASignatureHasNoGatesOfKernels) {
+    const std::string_view bare = R"json({"signature": "in u32 x, out u32 y", "set": ["add.u32"],
+        "inputs": {"x": {"words": 1, "count": 9}}, "reference": "y = x + x", "gates": ["columns"]})json";
+    const auto task = parse_task(bare);
+    ASSERT_TRUE(task) << describe(task.error(), bare);
+    ASSERT_THAT(task->gates, SizeIs(1));
+    std::string text(bare);
+    text.replace(text.find("\"columns\""), 9, "\"emulation\"");
+    EXPECT_THAT(message(parse_task(text).error()), HasSubstr("wants a workload"));
+    text = bare;
+    text.replace(text.find("\"gates\""), 7, "\"objective\": \"registers\", \"gates\"");
+    EXPECT_THAT(message(parse_task(text).error()), HasSubstr("wants a workload"));
+}
+
+TEST(Task, ExamplesAreSound) {
+    for (const char* name : {"min_plus", "causal_mask", "rms_epilogue"}) {
+        const std::string text =
+            test::read_file(std::string(PTXGRAFT_SOURCE_DIR) + "/examples/search/kernels/" + name + ".json");
+        const auto task = parse_task(text);
+        ASSERT_TRUE(task) << name << ": " << describe(task.error(), text);
+        EXPECT_TRUE(gates_of(*task)) << name;
+    }
+}
+
+}  // namespace
+}  // namespace ptxgraft::search
