@@ -3,7 +3,7 @@
 /// Everything of the C++ API. One header per stage: error, target, syntax, isa, site, stub, stack, set,
 /// program, expression, evaluate, accuracy, link, static_cost, worker, cache, launch, emulator (its observer,
 /// its coverage, tolerances of sums), coverage, device, graph, tensor_map, route, kernel, template, measure
-/// (workloads, statistics, timing), search (its gates, tasks and reports). The emitter, dsl.hpp, is included
+/// (workloads, policies, statistics, timing, pools), search (its gates, tasks and reports). The emitter, dsl.hpp, is included
 /// by itself: its table costs a compiler 0.3 s.
 
 #include "ptxgraft/accuracy.hpp"
@@ -24,6 +24,9 @@
 #include "ptxgraft/kernel.hpp"
 #include "ptxgraft/launch.hpp"
 #include "ptxgraft/link.hpp"
+#include "ptxgraft/measure/agreement.hpp"
+#include "ptxgraft/measure/policy.hpp"
+#include "ptxgraft/measure/pool.hpp"
 #include "ptxgraft/measure/statistics.hpp"
 #include "ptxgraft/measure/timing.hpp"
 #include "ptxgraft/measure/workload.hpp"

@@ -45,6 +45,7 @@ void set_up(CLI::App& app) {
     add_template(app);
     add_try(app);
     add_search(app);
+    add_worker(app);
     add_roundtrip(app);
     add_canonical(app);
     add_dump(app);

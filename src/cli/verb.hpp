@@ -63,5 +63,6 @@ void add_run(CLI::App& app);
 void add_devices(CLI::App& app);
 void add_cache(CLI::App& app);
 void add_search(CLI::App& app);
+void add_worker(CLI::App& app);
 
 }  // namespace ptxgraft::cli

@@ -37,8 +37,8 @@ Wait read_all(int file, const Patience& patience, std::string& output) {
 // How the process starts: its files, its folder, a group of its own, and signals as a fresh program has them.
 class SpawnPlan {
   public:
-    // Neither file is one of the standard ones.
-    SpawnPlan(const std::string& folder, int input, int output) {
+    // None of the files is one of the standard ones.
+    SpawnPlan(const std::string& folder, int input, int output, int errors) {
         ::posix_spawn_file_actions_init(&files_);
         ::posix_spawnattr_init(&attributes_);
         if (input < 0)
@@ -46,7 +46,7 @@ class SpawnPlan {
         else
             ::posix_spawn_file_actions_adddup2(&files_, input, STDIN_FILENO);
         ::posix_spawn_file_actions_adddup2(&files_, output, STDOUT_FILENO);
-        ::posix_spawn_file_actions_adddup2(&files_, output, STDERR_FILENO);
+        ::posix_spawn_file_actions_adddup2(&files_, errors, STDERR_FILENO);
         ::posix_spawn_file_actions_addclosefrom_np(&files_, STDERR_FILENO + 1);
         ::posix_spawn_file_actions_addchdir_np(&files_, folder.c_str());
         sigset_t none, all;
@@ -66,15 +66,24 @@ class SpawnPlan {
     SpawnPlan& operator=(const SpawnPlan&) = delete;
 
     // 0 or an error number.
-    int start(pid_t& id, const std::vector<std::string>& arguments) const {
-        std::vector<char*> argv;
-        argv.reserve(arguments.size() + 1);
-        for (const auto& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
-        argv.push_back(nullptr);
-        return ::posix_spawn(&id, argv.front(), &files_, &attributes_, argv.data(), environ);
+    int start(pid_t& id, const ProcessStart& start) const {
+        const std::vector<char*> argv = pointers(start.arguments);
+        const std::vector<char*> variables =
+            start.environment ? pointers(*start.environment) : std::vector<char*>();
+        return ::posix_spawn(&id, argv.front(), &files_, &attributes_, argv.data(),
+                             start.environment ? variables.data() : environ);
     }
 
   private:
+    // As exec wants them: a null pointer ends them.
+    static std::vector<char*> pointers(const std::vector<std::string>& texts) {
+        std::vector<char*> all;
+        all.reserve(texts.size() + 1);
+        for (const std::string& text : texts) all.push_back(const_cast<char*>(text.c_str()));
+        all.push_back(nullptr);
+        return all;
+    }
+
     posix_spawn_file_actions_t files_;
     posix_spawnattr_t attributes_;
 };
@@ -139,13 +148,17 @@ Wait Child::wait(const Patience& patience) {
 
 void Child::kill() const { ::kill(-id_, SIGKILL); }
 
-Expected<pid_t> start_process(const std::vector<std::string>& arguments, const std::string& folder, int input,
-                              int output) {
-    const File in = input < 0 ? File() : beyond_standard(input), out = beyond_standard(output);
-    if ((input >= 0 && in.number() < 0) || out.number() < 0) return cannot_start(arguments.front(), errno);
+Expected<pid_t> start_process(const ProcessStart& start) {
+    const std::string& program = start.arguments.front();
+    const File in = start.input < 0 ? File() : beyond_standard(start.input);
+    const File out = beyond_standard(start.output);
+    const File errors = start.errors < 0 ? beyond_standard(start.output) : beyond_standard(start.errors);
+    if ((start.input >= 0 && in.number() < 0) || out.number() < 0 || errors.number() < 0)
+        return cannot_start(program, errno);
     pid_t id = 0;
-    const int error = SpawnPlan(folder, in.number(), out.number()).start(id, arguments);
-    return error == 0 ? Expected<pid_t>(id) : cannot_start(arguments.front(), error);
+    const SpawnPlan plan(start.folder, in.number(), out.number(), errors.number());
+    const int error = plan.start(id, start);
+    return error == 0 ? Expected<pid_t>(id) : cannot_start(program, error);
 }
 
 Expected<ProcessEnd> run_process(const std::vector<std::string>& arguments, const std::string& folder,
@@ -153,7 +166,7 @@ Expected<ProcessEnd> run_process(const std::vector<std::string>& arguments, cons
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) return cannot_start(arguments.front(), errno);
     File output(ends[0]), input(ends[1]);
-    Child child(TRY(start_process(arguments, folder, -1, input.number())));
+    Child child(TRY(start_process({.arguments = arguments, .folder = folder, .output = input.number()})));
     input.close();
     ProcessEnd end;
     end.waited = read_all(output.number(), patience, end.output);

@@ -78,12 +78,19 @@ class Child {
     bool is_over_ = false;
 };
 
-/// Starts `arguments[0]`, a path, in a folder and in a process group of its own, with signals as a fresh
-/// program has them. `input` becomes its standard input, or nothing where it is -1; `output` its standard
-/// output and error. None of the caller's other files are open in it. The caller may have threads. Errors:
-/// Errc::assembler_not_usable.
-[[nodiscard]] Expected<pid_t> start_process(const std::vector<std::string>& arguments,
-                                            const std::string& folder, int input, int output);
+/// What is started, and what it gets of the caller.
+struct ProcessStart {
+    std::vector<std::string> arguments = {};  ///< the first one is a path
+    std::string folder = "/";
+    int input = -1;   ///< becomes its standard input; -1: nothing does
+    int output = -1;  ///< its standard output
+    int errors = -1;  ///< its standard error; -1: `output`
+    /// `NAME=value`, all that there are; without: the caller's.
+    std::optional<std::vector<std::string>> environment = {};
+};
+/// Starts it in a process group of its own, with signals as a fresh program has them. None of the caller's
+/// other files are open in it. The caller may have threads. Errors: Errc::assembler_not_usable.
+[[nodiscard]] Expected<pid_t> start_process(const ProcessStart& start);
 
 struct ProcessEnd {
     Wait waited = Wait::done;  ///< else it was killed: its time was up, or the caller stopped it

@@ -31,9 +31,9 @@ constexpr std::uint64_t spare_instructions = 20'000;
 // A launch on the emulator that waits instead of working.
 constexpr std::uint32_t emulated_limit_ms = 20'000;
 
-constexpr std::array<std::string_view, 9> finding_names = {
+constexpr std::array<std::string_view, 11> finding_names = {
     "right", "wrong", "not_deterministic", "input_changed", "out_of_bounds", "race",
-    "fault", "hang",  "device_lost"};
+    "fault", "hang",  "device_lost",       "rejected",      "crashed"};
 
 Finding finding_of(const Error& error) {
     switch (error.code) {
@@ -327,7 +327,11 @@ Expected<Launched> launch_case(const Checker::Data& data, const Kernel& kernel, 
     const std::vector<Argument> arguments =
         TRY(templates::arguments_over(launch, memory.tensors(), data.workload.options().null));
     Launched launched;
-    if (auto done = run(data, kernel, of, launch.config, arguments, launched); !done) {
+    const auto& on_step = data.options.on_step;
+    if (on_step) on_step(CheckStep::launch);
+    auto done = run(data, kernel, of, launch.config, arguments, launched);
+    if (on_step) on_step(CheckStep::compare);
+    if (!done) {
         if (is_own_trouble(done.error())) return tl::unexpected(done.error());
         launched.finding = finding_of(done.error());
         launched.error = done.error();

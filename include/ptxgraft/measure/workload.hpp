@@ -15,6 +15,7 @@
 /// @endcode
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -107,6 +108,8 @@ enum class Finding : std::uint8_t {
     fault,              ///< the launch failed otherwise; Check::error says how
     hang,               ///< it came to its limit of time or instructions
     device_lost,        ///< the device works no more: not the variant's verdict before it happens again
+    rejected,           ///< it was not run: it does not load, or does what no variant may; Check::error
+    crashed,            ///< two processes that ran it died (Pool)
 };
 [[nodiscard]] PTXGRAFT_API std::string_view name(Finding finding);  ///< "not_deterministic"
 
@@ -131,6 +134,11 @@ struct Check {
     Error error = {};                ///< of a launch that failed
 };
 
+/// What a checker does with a launch of a variant.
+enum class CheckStep : std::uint8_t {
+    launch,   ///< it begins
+    compare,  ///< it has ended; its results are looked at
+};
 struct CheckOptions {
     std::uint64_t seed = 1;
     std::uint32_t seeds = 1;  ///< inputs for each shape and regime
@@ -138,6 +146,8 @@ struct CheckOptions {
     std::uint32_t launches = 0;  ///< 0: 2 on a GPU, 1 on the emulator
     /// On the emulator a variant may run so many times the baseline's instructions of the case.
     double instructions = 10;
+    /// Is called before each step of check(), on its thread: for whoever counts the time of launches.
+    std::function<void(CheckStep)> on_step = {};
 };
 
 /// A workload on a device.

@@ -1,11 +1,7 @@
 // The program ptxgraft-worker: assembles one module after the other for the pool that has started it, which
 // it talks to over its standard input, a socket. It ends with the pool.
 
-#include <fcntl.h>
-#include <poll.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,11 +10,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
-#include <thread>
 
 #include "base/host_memory.hpp"
 #include "link/worker/malloc.hpp"
 #include "link/worker/protocol.hpp"
+#include "link/worker/self.hpp"
 #include "ptxgraft/link.hpp"
 #include "ptxgraft/version.h"
 
@@ -26,55 +22,6 @@ namespace ptxgraft::link::worker {
 namespace {
 
 constexpr int socket_file = STDIN_FILENO;
-
-// --- what a worker is to the machine
-
-// Ends this process when the pool's closes the socket or dies, also in the midst of a module. The signal that
-// Linux can send a child instead (PR_SET_PDEATHSIG) comes when the thread ends that has started it.
-void end_with_pool(pid_t parent) {
-    const int process = static_cast<int>(::syscall(SYS_pidfd_open, parent, 0));
-    // A process that was forked from the pool's holds the socket too. Kernels before 5.3 have no such file.
-    const int look_again_ms = process < 0 ? 1000 : -1;
-    while (::getppid() == parent) {
-        pollfd wanted[] = {{socket_file, POLLRDHUP, 0}, {process, POLLIN, 0}};
-        if (::poll(wanted, 2, look_again_ms) > 0) break;
-    }
-    ::_exit(EXIT_SUCCESS);
-}
-
-// Where memory runs out the system ends workers first. Their deaths leave no core behind.
-void come_first_when_memory_is_short() {
-    const rlimit none{0, 0};
-    ::setrlimit(RLIMIT_CORE, &none);
-    if (const int file = ::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC); file >= 0) {
-        [[maybe_unused]] const ssize_t written = ::write(file, "1000", 4);
-        ::close(file);
-    }
-}
-
-// Bytes of memory that this process can write and shares with none.
-std::uint64_t data_bytes() {
-    unsigned long pages = 0;
-    if (std::FILE* const file = std::fopen("/proc/self/statm", "r")) {
-        if (std::fscanf(file, "%*u %*u %*u %*u %*u %lu", &pages) != 1) pages = 0;
-        std::fclose(file);
-    }
-    return std::uint64_t(pages) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-}
-
-// RLIMIT_DATA, not RLIMIT_AS, which counts 250 MB of libraries as well. nvPTXCompiler takes a malloc that
-// fails for an error, and says so.
-void limit_memory(std::uint64_t bytes) {
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // whose shadow would count
-    if (bytes == 0) return;
-    const rlimit limit{data_bytes() + bytes, data_bytes() + bytes};
-    ::setrlimit(RLIMIT_DATA, &limit);
-#else
-    static_cast<void>(bytes);
-#endif
-}
-
-// --- the conversation
 
 bool read_all(char* to, std::size_t size) {
     while (size > 0) {
@@ -118,14 +65,14 @@ Expected<Cubin> assemble_next(const Assembler& assembler) {
 int serve(std::string_view assembler_name, std::uint64_t memory_bytes) {
     keep_memory();
     come_first_when_memory_is_short();
-    std::thread(end_with_pool, ::getppid()).detach();
+    end_with(::getppid(), {socket_file});
     const auto assembler = find_assembler(assembler_name);
     // To know its version the assembler assembles, and is warm from then on.
     const auto hello = assembler.map([](const auto& found) {
         return Hello{PTXGRAFT_VERSION_STRING, std::string(found->name()), found->version()};
     });
     if (!send_all(encode(hello)) || !hello) return EXIT_FAILURE;
-    limit_memory(memory_bytes);
+    limit_memory(memory_bytes);  // nvPTXCompiler takes a malloc that fails for an error, and says so
     while (send_all(encode(assemble_next(**assembler)))) {}
     return EXIT_SUCCESS;
 }

@@ -116,7 +116,8 @@ Expected<std::shared_ptr<const Assembler>> worker_pool(const WorkerPoolOptions& 
             Errc::argument_invalid,
             "a worker has default, nvptxcompiler or nvjitlink assemble, not '" + options.assembler + "'");
     if (options.timeout.count() <= 0) return fail(Errc::argument_invalid, "a timeout is above 0 ms");
-    const auto pool = std::make_shared<WorkerPool>(options, TRY(worker::find_program(options.program)));
+    const auto pool =
+        std::make_shared<WorkerPool>(options, TRY(worker::find_program(options.program, "ptxgraft-worker")));
     TRY(pool->open());
     return pool;
 }

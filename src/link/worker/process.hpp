@@ -7,15 +7,11 @@
 #include <string>
 #include <string_view>
 
-#include "link/process.hpp"
+#include "link/worker/partner.hpp"
 #include "link/worker/protocol.hpp"
 #include "ptxgraft/link.hpp"
 
 namespace ptxgraft::link::worker {
-
-/// The path of ptxgraft-worker: the caller's, else where an installation and a build have it.
-/// Errc::assembler_not_usable names the places that were searched.
-[[nodiscard]] Expected<std::string> find_program(const std::string& given);
 
 struct Setup {
     std::string program, assembler;
@@ -29,16 +25,11 @@ class Process {
     /// Waits until it is ready. Errors: Errc::assembler_not_usable; Errc::assembler_ended at the stop.
     [[nodiscard]] static Expected<std::unique_ptr<Process>> start(const Setup& setup,
                                                                   const std::stop_token& stop);
-    /// Kills it; in a process forked from its owner's, leaves it alone.
-    ~Process();
-    Process(const Process&) = delete;
-    Process& operator=(const Process&) = delete;
-
     [[nodiscard]] const Hello& hello() const { return hello_; }
     [[nodiscard]] unsigned modules() const { return modules_; }
     /// Whether it can take a module: it is alive, and no module has spoilt it.
     [[nodiscard]] bool is_ready() const;
-    void kill();
+    void kill() { partner_->kill(); }
 
     /// Whether it died before it had read its last module, which therefore has no part in it.
     [[nodiscard]] bool died_idle() const { return died_idle_; }
@@ -47,26 +38,19 @@ class Process {
     [[nodiscard]] Expected<Cubin> assemble(std::string_view ptx, const AssembleOptions& options);
 
   private:
-    Process(const Setup& setup, pid_t id, File socket, File said);
-    [[nodiscard]] Wait send(std::string_view message, const Patience& patience);
-    [[nodiscard]] Wait receive(char* to, std::size_t size, const Patience& patience);
+    Process(const Setup& setup, std::unique_ptr<Partner> partner)
+        : setup_(setup), partner_(std::move(partner)) {}
     [[nodiscard]] Wait receive(Kind kind, std::string& payload, const Patience& patience);
     [[nodiscard]] Expected<void> greet(const std::stop_token& stop);
     [[nodiscard]] tl::unexpected<Error> ended(Wait waited, const std::string& said);
     [[nodiscard]] tl::unexpected<Error> out_of_memory() const;
-    [[nodiscard]] std::string how_it_died(const std::string& said);
-    [[nodiscard]] std::string take_said();
     [[nodiscard]] std::string what() const { return hello_.assembler + " " + hello_.version; }
 
     const Setup& setup_;
-    Child child_;
-    pid_t owner_;
-    File socket_;
-    File said_;  // what it prints, which nobody waits for
+    std::unique_ptr<Partner> partner_;
     Hello hello_;
     unsigned modules_ = 0;
     bool died_idle_ = false;
-    bool is_open_ = true;      // the socket, and what came through it meant something
     bool is_at_rest_ = false;  // nothing of the conversation is under way
 };
 
