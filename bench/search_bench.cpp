@@ -14,8 +14,8 @@
 
 #include "ptxgraft/program.hpp"
 #include "ptxgraft/search.hpp"
-#include "search/surrogate/surrogate.hpp"
 #include "ptxgraft/search_gates.hpp"
+#include "search/surrogate/surrogate.hpp"
 
 namespace ptxgraft::search {
 namespace {

@@ -3,8 +3,8 @@
 /// Everything of the C++ API. One header per stage: error, target, syntax, isa, site, stub, stack, set,
 /// program, expression, evaluate, accuracy, link, static_cost, worker, cache, launch, emulator (its observer,
 /// its coverage, tolerances of sums), coverage, device, graph, tensor_map, route, kernel, template, measure
-/// (workloads, policies, statistics, timing, pools), search (its gates, tasks and reports). The emitter, dsl.hpp, is included
-/// by itself: its table costs a compiler 0.3 s.
+/// (workloads, policies, statistics, timing, pools), search (its gates, tasks and reports). The emitter,
+/// dsl.hpp, is included by itself: its table costs a compiler 0.3 s.
 
 #include "ptxgraft/accuracy.hpp"
 #include "ptxgraft/cache.hpp"
