@@ -61,6 +61,7 @@ struct Task {
     Options options;  ///< its `task` is the text
     Budget budget;
     std::optional<Target> target;
+    std::string reference = {};  ///< where it is an expression: its text
 };
 
 /// Reads a task. Errors: Errc::task_invalid with its place, and those of sets, signatures, programs and

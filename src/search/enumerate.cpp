@@ -66,15 +66,31 @@ std::uint64_t hash_of(const std::vector<std::byte>& column, std::uint32_t width)
     return XXH3_64bits_withSeed(column.data(), column.size(), width);
 }
 
-Expected<void> Enumerator::find_output() {
-    std::size_t count = 0;
-    for (std::size_t r = 0; r < registers_.size(); ++r) {
-        if (cases_.right[r].empty()) continue;
-        output_ = r;
-        ++count;
+Expected<void> Enumerator::find_outputs() {
+    for (std::size_t r = 0; r < registers_.size(); ++r)
+        if (!cases_.right[r].empty()) outputs_.push_back(r);
+    output_ = outputs_.front();
+    if (outputs_.size() > 1 && cases_.bound != 0)
+        return fail(Errc::cases_invalid, "enumeration of several results is of exact ones, of bound 0");
+    return {};
+}
+
+// The bits of right values, as the columns of values have them.
+Expected<void> Enumerator::find_wanted() {
+    if (outputs_.size() < 2) return {};
+    for (const std::size_t r : outputs_) {
+        const std::uint32_t width = bits(registers_[r].type);
+        std::vector<std::byte> column(order_.size() * bytes_of(width));
+        for (std::size_t k = 0; k < order_.size(); ++k) {
+            const auto word = word_for(registers_[r].type, cases_.right[r][order_[k]]);
+            if (!word) return fail(Errc::cases_invalid, "enumeration of several results is of numbers");
+            std::memcpy(column.data() + k * bytes_of(width), &*word, bytes_of(width));
+        }
+        const std::uint64_t hash = hash_of(column, width);
+        right_hashes_.push_back(hash);
+        const bool is_leaf = std::ranges::any_of(leaves_, [&](const Value& v) { return v.hash == hash; });
+        if (!is_leaf && !is_wanted(hash)) wanted_.push_back(hash);
     }
-    if (count != 1)
-        return fail(Errc::cases_invalid, "enumeration is of one result, not of " + std::to_string(count));
     return {};
 }
 
@@ -213,8 +229,9 @@ bool Enumerator::is_whole(const Program& program) const {
     return result.status == Status::ok;
 }
 
-bool Enumerator::keep_if_whole(const std::vector<Step>& steps, std::size_t branch) {
-    Program program = program_of(steps);
+bool Enumerator::keep_if_whole(const std::vector<Step>& steps, std::span<const std::size_t> values,
+                               std::size_t branch) {
+    Program program = program_of(steps, values);
     if (!is_whole(program)) return false;
     const std::scoped_lock lock(mutex_);
     if (branch >= found_at_) return true;
@@ -223,8 +240,20 @@ bool Enumerator::keep_if_whole(const std::vector<Step>& steps, std::size_t branc
     return true;
 }
 
+// Of a register of the signature.
+Instruction Enumerator::assignment_of(std::size_t of) const {
+    std::uint16_t operand = 0;
+    for (const SiteOperand& one : machine().signature().operands) {
+        const std::size_t count = std::max(one.count, 1u);
+        if (of < count) break;
+        of -= count;
+        ++operand;
+    }
+    return {Opcode::assign, 0, operand, static_cast<std::uint32_t>(of)};
+}
+
 // Values wait in cells, a cell for each instruction.
-Program Enumerator::program_of(const std::vector<Step>& steps) const {
+Program Enumerator::program_of(const std::vector<Step>& steps, std::span<const std::size_t> values) const {
     Program program;
     program.pool = pool_;
     const auto push = [&](std::size_t value, TypeId as) {
@@ -241,29 +270,33 @@ Program Enumerator::program_of(const std::vector<Step>& steps) const {
         program.code.push_back(trial.instruction);
         program.code.push_back({Opcode::store, trial.output, 0, static_cast<std::uint32_t>(k)});
     }
-    push(leaves_.size() + steps.size() - 1, stack::stack_of(stack::type_id(registers_[output_].type)));
+    for (std::size_t o = 0; o < outputs_.size(); ++o) {
+        push(values[o], stack::stack_of(stack::type_id(registers_[outputs_[o]].type)));
+        if (outputs_.size() > 1) program.code.push_back(assignment_of(outputs_[o]));
+    }
     return program;
 }
 
 // ---- from the shortest on ---------------------------------------------------------------------------------
 
 // No instruction at all.
-bool Enumerator::finds_leaf() {
-    const TypeId as = stack::stack_of(stack::type_id(registers_[output_].type));
-    for (std::size_t v = 0; v < leaves_.size(); ++v) {
-        if (leaves_[v].width != right_width() || !is_right(leaves_[v].column.data())) continue;
-        Program program{.code = {leaf_instructions_[v]}, .pool = pool_, .routines = {}};
-        if (leaves_[v].type != as) program.code.push_back({Opcode::cast, as, leaves_[v].type, 0});
-        if (!is_whole(program)) continue;
-        found_ = std::move(program);
-        return true;
+bool Enumerator::finds_leaves() {
+    std::vector<std::size_t> values;
+    for (std::size_t o = 0; o < outputs_.size(); ++o) {
+        const auto is_this = [&](const Value& leaf) {
+            if (outputs_.size() > 1) return leaf.hash == right_hashes_[o];
+            return leaf.width == right_width() && is_right(leaf.column.data());
+        };
+        const auto found = std::ranges::find_if(leaves_, is_this);
+        if (found == leaves_.end()) return false;
+        values.push_back(static_cast<std::size_t>(found - leaves_.begin()));
     }
-    return false;
+    return keep_if_whole({}, values, 0);
 }
 
 // All programs of so many instructions: each thread takes one first value after the other.
 void Enumerator::walk(std::uint32_t instructions) {
-    if (instructions <= 2) {
+    if (instructions <= 2 || wanted_.size() > instructions) {
         Walk(*this, instructions).last(instructions);
         return;
     }
@@ -280,15 +313,16 @@ void Enumerator::walk(std::uint32_t instructions) {
 }
 
 Expected<Enumeration> Enumerator::run() {
-    TRY(find_output());
+    TRY(find_outputs());
     trials_ = TRY(trials_of(machine().set()));
     TRY(make_leaves());
+    TRY(find_wanted());
     note_widest();
     choose_samples();
     whole_ = TRY(columns(space_, cases_, {.perturb = options_.perturb}));
     Enumeration made;
     const std::uint32_t most = std::min(options_.instructions, most_instructions);
-    bool is_found = finds_leaf();
+    bool is_found = finds_leaves();
     while (!is_found && made.instructions < most) {
         walk(++made.instructions);
         is_found = found_.has_value();

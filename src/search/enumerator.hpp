@@ -2,6 +2,7 @@
 /// @file enumerator.hpp
 /// What all walks of one enumeration share: what can be computed from what, and what is right.
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstring>
@@ -61,6 +62,11 @@ class Enumerator {
     /// Whether so many values of a width can all be used by as many instructions as are left.
     [[nodiscard]] bool can_use(std::uint32_t width, std::size_t count, std::uint32_t left) const;
     [[nodiscard]] std::size_t widest() const { return widest_; }
+    /// Where the cases know several registers: how many different values these are, besides the leaves.
+    [[nodiscard]] std::size_t wanted_count() const { return wanted_.size(); }
+    [[nodiscard]] bool is_wanted(std::uint64_t hash) const {
+        return std::find(wanted_.begin(), wanted_.end(), hash) != wanted_.end();
+    }
 
     [[nodiscard]] bool has_ended() const {
         return is_stopped_.load(std::memory_order_relaxed) ||
@@ -71,21 +77,27 @@ class Enumerator {
         if (options_.trials != 0 && spent >= options_.trials) is_stopped_ = true;
     }
     /// One that is right on the screen, found in a branch: of several the first branch counts.
-    bool keep_if_whole(const std::vector<Step>& steps, std::size_t branch);
+    /// `values`: those that the outputs receive.
+    bool keep_if_whole(const std::vector<Step>& steps, std::span<const std::size_t> values,
+                       std::size_t branch);
+    [[nodiscard]] const std::vector<std::uint64_t>& right_hashes() const { return right_hashes_; }
     [[nodiscard]] std::size_t found_at() const { return found_at_.load(std::memory_order_relaxed); }
 
   private:
     [[nodiscard]] const stack::Machine& machine() const { return space_.sites[0].machine; }
-    Expected<void> find_output();
+    Expected<void> find_outputs();
+    Expected<void> find_wanted();
     Expected<void> make_leaves();
     void add_constants(stack::TypeId type);
     void add_leaf(Value value, stack::Instruction instruction);
     void choose_samples();
     void note_widest();
-    bool finds_leaf();
+    bool finds_leaves();
     void walk(std::uint32_t instructions);
     [[nodiscard]] bool is_whole(const stack::Program& program) const;
-    [[nodiscard]] stack::Program program_of(const std::vector<Step>& steps) const;
+    [[nodiscard]] stack::Program program_of(const std::vector<Step>& steps,
+                                            std::span<const std::size_t> values) const;
+    [[nodiscard]] stack::Instruction assignment_of(std::size_t of) const;
 
     const Space& space_;
     const Cases& cases_;
@@ -93,9 +105,12 @@ class Enumerator {
     const std::vector<CaseRegister> registers_;
     const std::vector<std::size_t> order_;
     std::vector<std::size_t> samples_;  ///< places in the order
-    std::size_t output_ = 0;            ///< the register that the cases know
-    std::vector<std::byte> right_;      ///< its bits at the sampled points
-    bool is_exact_ = false;             ///< right is what has those very bits
+    std::vector<std::size_t> outputs_;  ///< the registers that the cases know
+    std::size_t output_ = 0;            ///< the first of them
+    /// Where there are several: the hash of each, and those that are no leaves.
+    std::vector<std::uint64_t> right_hashes_, wanted_;
+    std::vector<std::byte> right_;  ///< its bits at the sampled points
+    bool is_exact_ = false;         ///< right is what has those very bits
     std::vector<Trial> trials_;
     std::vector<Value> leaves_;
     std::vector<stack::Instruction> leaf_instructions_;

@@ -308,6 +308,7 @@ class TaskReader {
             if (is_float(operand.type)) operand.type = Type::f64;
         const auto machine = TRY(stack::Machine::make(expression_set(), wide));
         const auto program = TRY(within(parse_expression(text, machine), "the reference", text));
+        task_.reference = text;
         return evaluate_reference(program, machine, registers_of(wide));
     }
     Expected<void> by_program(const std::string& text) {

@@ -62,6 +62,11 @@ void Walk::compute(const Step& step, std::vector<std::byte>& column) {
 // must all find a place.
 bool Walk::can_use_all(const Next& next, std::uint32_t width, std::uint32_t left) const {
     const StepSet open = all_steps() & ~needed_ & ~next.needs;
+    if (shared_.wanted_count() > 0) {
+        const std::size_t unused =
+            static_cast<std::size_t>(std::popcount(open)) + !shared_.is_wanted(next.hash);
+        return unused <= left * shared_.widest();
+    }
     if (static_cast<std::size_t>(std::popcount(open)) + 1 > 1 + left * (shared_.widest() - 1)) return false;
     std::array<std::size_t, 8> count{};
     ++count[static_cast<std::size_t>(std::bit_width(width)) - 1];
@@ -101,7 +106,9 @@ const std::vector<Walk::Next>& Walk::next_values(std::uint32_t left) {
         });
         shared_.spend(spent);
     }
+    const bool is_wanted_alone = missing() == left;  // nothing else has room
     std::erase_if(level.next, [&](const Next& next) {
+        if (is_wanted_alone && !shared_.is_wanted(next.hash)) return true;
         const StepSet before = steps_.empty() ? 0 : StepSet{1} << (steps_.size() - 1);
         const bool is_free = before != 0 && (next.needs & before) == 0;
         return (is_free && next.hash < values_.back().hash) ||
@@ -120,7 +127,8 @@ bool Walk::enter(const Next& next, std::uint32_t left) {
     values_.push_back(std::move(value));
     steps_.push_back(next.step);
     bool is_found = false;
-    if (left - 1 <= 2) {
+    if (shared_.is_wanted(next.hash)) needed_ |= StepSet{1} << (steps_.size() - 1);
+    if (left - 1 <= 2 || shared_.wanted_count() > 0) {
         is_found = last(left - 1);
     } else {
         const std::vector<Next>& all = next_values(left - 1);
@@ -133,7 +141,39 @@ bool Walk::enter(const Next& next, std::uint32_t left) {
     return is_found;
 }
 
-bool Walk::last(std::uint32_t left) { return left == 1 ? last_one() : last_two(); }
+bool Walk::keep(std::size_t last_value) {
+    return shared_.keep_if_whole(steps_, std::span(&last_value, 1), branch_);
+}
+
+// All results are there.
+bool Walk::keep_all() {
+    std::vector<std::size_t> places;
+    for (const std::uint64_t hash : shared_.right_hashes()) {
+        const auto found = std::ranges::find(values_, hash, &Value::hash);
+        places.push_back(static_cast<std::size_t>(found - values_.begin()));
+    }
+    return shared_.keep_if_whole(steps_, places, branch_);
+}
+
+std::size_t Walk::missing() const {
+    std::size_t count = shared_.wanted_count();
+    for (std::size_t v = leaf_count(); v < values_.size(); ++v) count -= shared_.is_wanted(values_[v].hash);
+    return count;
+}
+
+bool Walk::all(std::uint32_t left) {
+    if (missing() == 0) return keep_all();
+    if (missing() > left) return false;
+    const std::vector<Next>& next = next_values(left);
+    for (std::size_t k = 0; k < next.size() && !is_over(); ++k)
+        if (enter(Next(next[k]), left)) return true;
+    return false;
+}
+
+bool Walk::last(std::uint32_t left) {
+    if (shared_.wanted_count() > 0) return all(left);
+    return left == 1 ? last_one() : last_two();
+}
 
 bool Walk::last_one() {
     bool is_found = false;
@@ -147,7 +187,7 @@ bool Walk::last_one() {
             compute(one, column_);
             if (!shared_.is_right(column_.data())) return;
             steps_.push_back(one);
-            is_found = shared_.keep_if_whole(steps_, branch_);
+            is_found = keep(leaf_count() + steps_.size() - 1);
             steps_.pop_back();
         });
         shared_.spend(spent);
@@ -283,7 +323,7 @@ bool Walk::is_right_whole(const Step& before, Step last, std::uint32_t positions
     if (!shared_.is_right(last_column_.data())) return false;
     steps_.push_back(before);
     steps_.push_back(last);
-    const bool is_kept = shared_.keep_if_whole(steps_, branch_);
+    const bool is_kept = keep(leaf_count() + steps_.size() - 1);
     steps_.resize(steps_.size() - 2);
     return is_kept;
 }

@@ -32,6 +32,8 @@ class Walk {
     bool enter(const Next& next, std::uint32_t left);
     /// All programs of one or two more instructions.
     bool last(std::uint32_t left);
+    /// Of several results: all programs of so many more instructions.
+    bool all(std::uint32_t left);
     void set_branch(std::size_t branch) { branch_ = branch; }
 
   private:
@@ -57,6 +59,9 @@ class Walk {
     void compute(const Step& step, std::vector<std::byte>& column);
     template <class Visit> void each_step(std::size_t trial, std::size_t place, Step& step, Visit visit);
     void add_next(const Step& step, Level& level);
+    bool keep(std::size_t last_value);
+    bool keep_all();
+    [[nodiscard]] std::size_t missing() const;
     bool last_one();
     bool last_two();
     void fill_buckets();

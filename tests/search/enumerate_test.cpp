@@ -1,6 +1,7 @@
 // Enumeration leaves nothing out: of programs drawn at random none is shorter than what it finds.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cstring>
 #include <random>
 
@@ -80,6 +81,41 @@ TEST(Enumerate, FindsWhateverIsShort) {
 
 TEST(Enumerate, FindsWhateverIsShortOfSeveralTypes) {
     find_all("add.u32\nmin.u32\nmad.lo.u32\nsetp.lt.u32\nsetp.eq.u32\nselp.b32\nclz.b32\n", 4, 30);
+}
+
+// By the 0-1 principle all inputs of zeros and ones are enough.
+Cases sorting_cases(std::size_t inputs) {
+    Cases cases{.count = std::size_t{1} << inputs, .measure = Measure::absolute};
+    cases.inputs.resize(2 * inputs);
+    cases.right.resize(2 * inputs);
+    for (std::size_t k = 0; k < inputs; ++k) {
+        cases.inputs[k].resize(4 * cases.count);
+        for (std::size_t p = 0; p < cases.count; ++p) {
+            const auto value = static_cast<float>(p >> k & 1);
+            std::memcpy(cases.inputs[k].data() + 4 * p, &value, 4);
+            cases.right[inputs + k].push_back(std::popcount(p) >= static_cast<int>(inputs - k));
+        }
+    }
+    return cases;
+}
+
+TEST(Enumerate, SortsThreeValuesBySixInstructions) {
+    const auto set = stack::InstructionSet::parse("min.f32\nmax.f32\n");
+    const auto machine = stack::Machine::make(
+        *set, *Signature::parse("in f32 a, in f32 b, in f32 c, out f32 p, out f32 q, out f32 r"));
+    ASSERT_TRUE(machine);
+    Space space;
+    space.sites.push_back({.name = "f", .machine = *machine, .seeds = {}, .max_genes = 64});
+    const auto none = enumerate(space, sorting_cases(3), {.instructions = 5});
+    ASSERT_TRUE(none) << message(none.error());
+    EXPECT_FALSE(none->program);
+    EXPECT_TRUE(none->is_complete);
+    const auto found = enumerate(space, sorting_cases(3), {.instructions = 7, .threads = 2});
+    ASSERT_TRUE(found && found->program);
+    EXPECT_EQ(found->instructions, 6u);
+    Cases loose = sorting_cases(3);
+    loose.bound = 0.1;
+    EXPECT_EQ(enumerate(space, loose).error().code, Errc::cases_invalid);
 }
 
 }  // namespace
