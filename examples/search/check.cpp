@@ -109,7 +109,7 @@ int check_random(const search::Task& task, const stack::Program& program, const 
     for (std::size_t r = 0; r < registers; ++r)
         in.push_back(x[r].data()), out.push_back(y[r].data()), other.push_back(z[r].data());
     stack::Random random(1);
-    const bool is_cycle = registers == 5;  // x, a, b, c: x is one of the others
+    const bool is_cycle = registers == 5;  // x, a, b, c: x is one of the others, which differ
     for (std::size_t round = 0; round < rounds; ++round) {
         for (std::size_t k = 0; k < points; ++k) {
             for (std::size_t r = 0; r + 1 < registers; ++r) {
@@ -117,7 +117,9 @@ int check_random(const search::Task& task, const stack::Program& program, const 
                 if (r > 0 && random.chance(0.2))
                     x[r][k] = x[r - 1][k] + static_cast<std::uint32_t>(random.below(3)) - 1;
             }
-            if (is_cycle) x[0][k] = x[1 + random.below(3)][k];
+            if (!is_cycle) continue;
+            for (std::uint32_t r = 1; r < 4; ++r) x[r][k] = (x[r][k] & ~3u) | r;
+            x[0][k] = x[1 + random.below(3)][k];
         }
         a.run({in, out, points});
         b.run({in, other, points});

@@ -246,6 +246,8 @@ class ColumnsGate final : public Gate {
         std::vector<double> residuals, changed, jacobian;
     };
 
+    // Of evaluations of all points: one on the worst of them costs a tenth, and tells as much.
+    [[nodiscard]] double budget() const { return options_.refinements / 8.0; }
     // First as a problem in the maximum norm, linear around the constants as they are; then by steps of some
     // ulp of several at once. Both on the points that are worst; what is better there is looked at on all.
     bool tune(stack::Program& program, Score& best, std::uint64_t index, Scratch& scratch) const {
@@ -257,7 +259,7 @@ class ColumnsGate final : public Gate {
         Random random = random_for(1, index, 0);
         bool has_changed = false;
         unsigned failures = 0;
-        while (tuning.spent < options_.refinements && failures < 5) {
+        while (tuning.spent < budget() && failures < 3) {
             begin(tuning, program, scratch);
             solve(tuning, scratch);
             polish(tuning, random, scratch);
@@ -420,8 +422,7 @@ class ColumnsGate final : public Gate {
 
     // Steps of at most 2^14 ulp, of up to three constants at once.
     void polish(Tuning& tuning, Random& random, Scratch& scratch) const {
-        const double limit =
-            std::min<double>(tuning.spent + options_.refinements / 4.0, options_.refinements);
+        const double limit = std::min(tuning.spent + budget() / 8, budget());
         std::uint32_t failures = 0;
         for (std::uint32_t k = 0; k < most_polished && tuning.spent < limit && failures < 256; ++k) {
             stack::Program changed = tuning.program;
