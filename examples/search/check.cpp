@@ -1,7 +1,7 @@
-// check TASK.json PROGRAM [LOW HIGH]: whether a program that a search has found is right where the task's points
-// do not look. Of one integer on all 2^32 inputs, bit for bit; of several on 2^26 random points; of one float the
-// largest error over all floats from LOW to HIGH, or all there are, with approximate results at the worst that
-// PTX allows. PROGRAM is a file, or - for standard input; lines that begin with # do not count.
+// check TASK.json PROGRAM [LOW HIGH]: whether a program that a search has found is right where the task's
+// points are not. Of one integer on all 2^32 inputs, bit for bit; of several on 2^26 random points; of one
+// float the largest error over all floats from LOW to HIGH, or all there are, with approximate results at the
+// worst that PTX allows. PROGRAM is a file, or - for standard input; lines that begin with # do not count.
 
 #include <bit>
 #include <cstdio>

@@ -2,8 +2,8 @@
 /// @file walk.hpp
 /// All programs of a number of instructions, as sets of values: each computed from those before it. One order
 /// of each set is walked. The last two instructions are not walked but run side by side: all that may be the
-/// last but one, on a few points, as the elements of columns, through each that may be the last. What is right
-/// there is looked at whole.
+/// last but one, on a few points, are the elements of columns that each possible last one runs through. What
+/// is right there is looked at whole.
 
 #include <unordered_map>
 
