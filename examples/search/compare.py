@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Searches beside random search and hill climbing, with equal budgets: compare.py PROGRAM TASK... [--seeds N]
 [--seconds S]. Of each strategy: how many seeds reached the task's target, and the quartiles of the candidates
-that they judged until then, or, where a task has no target, of the lowest cost."""
+that they judged until then, or, where a task has no target, of the lowest cost. With --enumerate N instead: the
+length of the shortest program, found by trying all of at most N instructions, and the seconds that it took."""
 
 import argparse
 import concurrent.futures
@@ -10,6 +11,7 @@ import math
 import os
 import pathlib
 import subprocess
+import time
 
 STRATEGIES = ("evolve", "random", "climb")
 
@@ -22,6 +24,15 @@ def run(program, task, strategy, seed, seconds):
     end = json.loads(out.splitlines()[-1])
     costs = [float(elite["cost"]) for elite in end["elites"]]
     return {"reached": end["stop"] == "target", "judged": end["ledger"]["judged"], "cost": min(costs, default=math.inf)}
+
+
+def enumerate_all(program, task, most, seconds):
+    command = [program, "search", task, "--enumerate", str(most), "--budget", f"candidates=0,seconds={seconds or 60}", "--json"]
+    begin = time.monotonic()
+    end = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    spent = time.monotonic() - begin
+    found = f"{end['instructions']} instructions, none shorter" if end["program"] else "none" if end["complete"] else "not in time"
+    print(f"  {pathlib.Path(task).stem:32} {found}, {end['trials']:,} trials, {spent:.1f} s", flush=True)
 
 
 def quartiles(values):
@@ -39,7 +50,12 @@ def main():
     parser.add_argument("tasks", nargs="+")
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--seconds", type=float, default=0)
+    parser.add_argument("--enumerate", type=int, default=0)
     flags = parser.parse_args()
+    if flags.enumerate:
+        for task in flags.tasks:
+            enumerate_all(flags.program, task, flags.enumerate, flags.seconds)
+        return
     print(f"{flags.seeds} seeds; quartiles: lower .. median .. upper")
     for task in flags.tasks:
         has_target = "target" in json.loads(pathlib.Path(task).read_text())

@@ -219,7 +219,8 @@ struct Enumeration {
 /// space's constants: that nothing shorter is right is then proved, for these points, forms and constants.
 /// Moves of bits between types (`as.f32.u32`) count as nothing. Forms with several results, with none or more
 /// than 4 inputs, with effects, with two immediates or one of more than 256 values take no part. The space
-/// has one site, of which the cases know one register. Errors: Errc::space_invalid, Errc::cases_invalid.
+/// has one site. Where the cases know several registers the bound is 0, and one program has all results.
+/// Errors: Errc::space_invalid, Errc::cases_invalid.
 [[nodiscard]] PTXGRAFT_API Expected<Enumeration> enumerate(const Space& space, const Cases& cases,
                                                            const EnumerateOptions& options = {});
 

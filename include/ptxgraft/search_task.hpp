@@ -114,6 +114,7 @@ struct Task {
     std::vector<std::optional<Cases>> screens = {};  ///< of a workload's sites, in their order
     Figures figures = {};
     std::vector<GateSpec> gates = {};
+    std::string reference = {};  ///< of a signature by itself, where it is an expression: its text
 };
 
 /// Reads a task. Of a workload it compiles the template. Errors: Errc::task_invalid with its place, and those

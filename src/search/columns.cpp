@@ -10,6 +10,7 @@
 #include "base/try.hpp"
 #include "ptxgraft/evaluate.hpp"
 #include "ptxgraft/search.hpp"
+#include "search/chebyshev.hpp"
 #include "search/columns.hpp"
 #include "search/genes.hpp"
 
@@ -48,6 +49,7 @@ class ColumnsGate final : public Gate {
           registers_(case_registers(site_.machine.signature())),
           measure_(cases.measure),
           bound_(cases.bound) {
+        for (const std::vector<double>& right : cases.right) output_count_ += !right.empty();
         split(cases);
     }
     [[nodiscard]] std::string_view name() const override { return "columns"; }
@@ -151,7 +153,7 @@ class ColumnsGate final : public Gate {
         };
         run(screen_, 0, screen_.count, scratch,
             [&](std::size_t k, double error) { worsen(made.errors[k], error); });
-        if (measure_ == Measure::bits) add_bit_cases(made.errors, scratch);
+        add_output_cases(made.errors, scratch);
         if (made.error > give_up) return made;
         for (std::size_t first = 0; first < rest_.count; first += at_once) {
             const std::size_t count = std::min(at_once, rest_.count - first);
@@ -166,8 +168,13 @@ class ColumnsGate final : public Gate {
         return made;
     }
 
-    // Of words each bit is a case too: on how many points of the screen it is wrong.
-    void add_bit_cases(std::vector<float>& errors, const Scratch& scratch) const {
+    // Where there are several outputs, each is a case too, by its sum of errors; of words each bit, on how
+    // many points of the screen it is wrong. `exact` results are in the scratch.
+    void add_output_cases(std::vector<float>& errors, const Scratch& scratch) const {
+        if (output_count_ > 1)
+            for (std::size_t r = 0; r < registers_.size(); ++r)
+                if (!screen_.right[r].empty()) errors.push_back(sum_of_errors(r, scratch));
+        if (measure_ != Measure::bits) return;
         for (std::size_t r = 0; r < registers_.size(); ++r) {
             if (screen_.right[r].empty()) continue;
             const unsigned width = std::min(bits(registers_[r].type), 64u);
@@ -179,6 +186,13 @@ class ColumnsGate final : public Gate {
                 for (unsigned b = 0; b < width; ++b) errors[first + b] += static_cast<float>(wrong >> b & 1);
             }
         }
+    }
+    [[nodiscard]] float sum_of_errors(std::size_t r, const Scratch& scratch) const {
+        double sum = 0;
+        for (std::size_t k = 0; k < screen_.count; ++k)
+            sum += error_of(number_at(scratch.outputs[r].data(), k, registers_[r].type), screen_.right[r][k],
+                            measure_, registers_[r].type);
+        return static_cast<float>(std::min(sum, 3e38));
     }
 
     void judge(const Candidate& candidate, Result& result, Scratch& scratch) const {
@@ -220,37 +234,211 @@ class ColumnsGate final : public Gate {
         return true;
     }
 
-    // Pattern search: a constant at a time, by steps that are halved where none of them helps.
+    // ---- constants
+    // The constants of a program that are tuned, and the points on which they are: those that are worst.
+    struct Tuning {
+        stack::Program program;
+        std::vector<std::size_t> places;  // in the code
+        Points points;
+        double error = 0;  // on these points
+        double spent = 0;  // evaluations of all points
+        double one = 1;    // what an evaluation of these points costs
+        std::vector<double> residuals, changed, jacobian;
+    };
+
+    // Of evaluations of all points: one on the worst of them costs a tenth, and tells as much.
+    [[nodiscard]] double budget() const { return options_.refinements / 8.0; }
+    // First as a problem in the maximum norm, linear around the constants as they are; then by steps of some
+    // ulp of several at once. Both on the points that are worst; what is better there is looked at on all.
     bool tune(stack::Program& program, Score& best, std::uint64_t index, Scratch& scratch) const {
-        std::vector<std::size_t> places;
+        Tuning tuning;
+        tuning.program = program;
         for (std::size_t k = 0; k < program.code.size(); ++k)
-            if (Genes::is_tunable(program.code[k])) places.push_back(k);
-        if (places.empty()) return false;
+            if (Genes::is_tunable(program.code[k])) tuning.places.push_back(k);
+        if (tuning.places.empty()) return false;
         Random random = random_for(1, index, 0);
         bool has_changed = false;
-        std::vector<std::uint32_t> steps(places.size(), 1u << 14);
-        std::size_t at = 0;
-        for (std::uint32_t spent = 0; spent < options_.refinements; at = (at + 1) % places.size()) {
-            if (std::ranges::all_of(steps, [](std::uint32_t step) { return step == 0; })) break;
-            if (steps[at] == 0) continue;
-            bool has_helped = false;
-            for (const bool is_up : {true, false}) {
-                stack::Program changed = program;
-                std::uint32_t& payload = changed.code[places[at]].payload;
-                payload = is_up ? payload + steps[at] : payload - steps[at];
-                Score found = score(changed, best.error, scratch);
-                ++spent;
-                if (found.status != Status::ok || found.error >= best.error) continue;
-                program = std::move(changed);
+        unsigned failures = 0;
+        while (tuning.spent < budget() && failures < 3) {
+            begin(tuning, program, scratch);
+            solve(tuning, scratch);
+            polish(tuning, random, scratch);
+            tuning.spent += 1;
+            Score found = score(tuning.program, best.error, scratch);
+            if (found.status == Status::ok && found.error < best.error) {
+                failures = found.error < best.error * 0.9999 ? 0 : failures + 1;
+                program = tuning.program;
                 best = std::move(found);
-                has_helped = has_changed = true;
-                break;
+                has_changed = true;
+            } else {
+                ++failures;
+                add_worst(tuning, scratch);
             }
-            steps[at] = has_helped ? steps[at] * 2 : steps[at] / 4;
-            if (!has_helped && steps[at] == 0 && random.chance(0.25)) steps[at] = 1u << random.below(18);
         }
         return has_changed;
     }
+
+    void begin(Tuning& tuning, const stack::Program& program, Scratch& scratch) const {
+        tuning.program = program;
+        if (tuning.points.count != 0) return measure(tuning, scratch);
+        tuning.points.inputs.resize(registers_.size());
+        tuning.points.right.resize(registers_.size());
+        add_spread(screen_, tuning.points);
+        add_spread(rest_, tuning.points);
+        add_worst(tuning, scratch);
+    }
+    // Of each stretch of the points the worst one.
+    void add_worst(Tuning& tuning, Scratch& scratch) const {
+        tuning.spent += 1;
+        if (!scratch.evaluator.prepare(tuning.program, site_.machine, program_options)) return;
+        add_worst_of(screen_, tuning, scratch);
+        add_worst_of(rest_, tuning, scratch);
+        tuning.one =
+            static_cast<double>(tuning.points.count) / static_cast<double>(screen_.count + rest_.count);
+        measure(tuning, scratch);
+    }
+    // Of each stretch any one, so that what repeats itself is met at all places.
+    void add_spread(const Points& from, Points& to) const {
+        const std::size_t count = std::min<std::size_t>(from.count, most_spread);
+        for (std::size_t k = 0; k < count; ++k) {
+            const std::size_t first = k * from.count / count, next = (k + 1) * from.count / count;
+            add_point(from, first + mixed(k, count) % (next - first), to);
+        }
+    }
+    void add_worst_of(const Points& points, Tuning& tuning, Scratch& scratch) const {
+        std::array<double, stretches> worst{};
+        std::array<std::size_t, stretches> at{};
+        for (std::size_t first = 0; first < points.count; first += at_once) {
+            const std::size_t count = std::min(at_once, points.count - first);
+            run(points, first, count, scratch, [&](std::size_t k, double error) {
+                const std::size_t stretch = (first + k) * stretches / points.count;
+                if (error > worst[stretch]) worst[stretch] = error, at[stretch] = first + k;
+            });
+        }
+        for (std::size_t k = 0; k < stretches; ++k)
+            if (worst[k] > 0) add_point(points, at[k], tuning.points);
+    }
+    void add_point(const Points& from, std::size_t at, Points& to) const {
+        for (std::size_t r = 0; r < registers_.size(); ++r) {
+            const std::size_t bytes = registers_[r].bytes();
+            if (!from.inputs[r].empty()) {
+                const auto first = from.inputs[r].begin() + static_cast<std::ptrdiff_t>(at * bytes);
+                to.inputs[r].insert(to.inputs[r].end(), first, first + static_cast<std::ptrdiff_t>(bytes));
+            }
+            if (!from.right[r].empty()) to.right[r].push_back(from.right[r][at]);
+        }
+        ++to.count;
+    }
+
+    // The largest error on the points of the tuning.
+    void measure(Tuning& tuning, Scratch& scratch) const {
+        tuning.error = residuals_of(tuning, tuning.program, tuning.residuals, scratch);
+    }
+    // With their signs, for each way in which approximate instructions may turn out.
+    double residuals_of(Tuning& tuning, const stack::Program& program, std::vector<double>& residuals,
+                        Scratch& scratch) const {
+        residuals.clear();
+        tuning.spent += tuning.one;
+        if (!scratch.evaluator.prepare(program, site_.machine, program_options)) return INFINITY;
+        double largest = 0;
+        for (std::size_t first = 0; first < tuning.points.count; first += at_once) {
+            const std::size_t count = std::min(at_once, tuning.points.count - first);
+            run(tuning.points, first, count, scratch, [&](std::size_t k, double) {
+                for (std::size_t r = 0; r < registers_.size(); ++r) {
+                    if (tuning.points.right[r].empty()) continue;
+                    const double value = number_at(scratch.outputs[r].data(), k, registers_[r].type);
+                    const double right = tuning.points.right[r][first + k];
+                    const double error = error_of(value, right, measure_, registers_[r].type);
+                    residuals.push_back(value < right ? -error : error);
+                    largest = std::max(largest, error);
+                }
+            });
+        }
+        return largest;
+    }
+    bool keep_if_better(Tuning& tuning, stack::Program& changed, Scratch& scratch) const {
+        const double error = residuals_of(tuning, changed, tuning.changed, scratch);
+        if (error >= tuning.error) return false;
+        std::swap(tuning.program, changed);
+        std::swap(tuning.residuals, tuning.changed);
+        tuning.error = error;
+        return true;
+    }
+
+    [[nodiscard]] bool is_f32(const Tuning& tuning, std::size_t place) const {
+        return tuning.program.code[place].type == stack::type_id(Type::f32);
+    }
+    [[nodiscard]] static float f32_at(const stack::Program& program, std::size_t place) {
+        return std::bit_cast<float>(program.code[place].payload);
+    }
+
+    // Constants of f32 by the solution of the problem that is linear in them.
+    void solve(Tuning& tuning, Scratch& scratch) const {
+        std::vector<std::size_t> places;
+        for (const std::size_t place : tuning.places)
+            if (is_f32(tuning, place) && std::isfinite(f32_at(tuning.program, place)))
+                places.push_back(place);
+        if (places.empty() || !std::isfinite(tuning.error)) return;
+        for (int round = 0; round < 8; ++round) {
+            places = differentiate(tuning, places, scratch);
+            if (places.empty()) return;
+            const auto step = chebyshev_solution(tuning.jacobian, tuning.residuals, places.size());
+            if (step.empty()) return;
+            bool has_helped = false;
+            for (double part = 1; part > 0.05 && !has_helped; part /= 2) {
+                stack::Program changed = tuning.program;
+                for (std::size_t k = 0; k < places.size(); ++k) {
+                    const double value = f32_at(changed, places[k]) + part * step[k];
+                    changed.code[places[k]].payload = std::bit_cast<std::uint32_t>(static_cast<float>(value));
+                }
+                has_helped = keep_if_better(tuning, changed, scratch);
+            }
+            if (!has_helped) return;
+        }
+    }
+    // Those of the places at which a small step does little; the others are no coefficients.
+    std::vector<std::size_t> differentiate(Tuning& tuning, std::span<const std::size_t> places,
+                                           Scratch& scratch) const {
+        std::vector<std::size_t> smooth;
+        std::vector<std::vector<double>> columns;
+        for (const std::size_t place : places) {
+            stack::Program changed = tuning.program;
+            const float value = f32_at(changed, place);
+            const float other = value + std::max(std::abs(value), 0x1p-10f) * 0x1p-12f;
+            changed.code[place].payload = std::bit_cast<std::uint32_t>(other);
+            const double error = residuals_of(tuning, changed, tuning.changed, scratch);
+            if (!(error < 4 * tuning.error + 0.01) || tuning.changed.size() != tuning.residuals.size())
+                continue;
+            smooth.push_back(place);
+            std::vector<double>& column = columns.emplace_back(tuning.changed);
+            for (std::size_t row = 0; row < column.size(); ++row)
+                column[row] = (column[row] - tuning.residuals[row]) / (static_cast<double>(other) - value);
+        }
+        tuning.jacobian.clear();
+        for (std::size_t row = 0; row < tuning.residuals.size(); ++row)
+            for (const std::vector<double>& column : columns) tuning.jacobian.push_back(column[row]);
+        return smooth;
+    }
+
+    // Steps of at most 2^14 ulp, of up to three constants at once.
+    void polish(Tuning& tuning, Random& random, Scratch& scratch) const {
+        const double limit = std::min(tuning.spent + budget() / 8, budget());
+        std::uint32_t failures = 0;
+        for (std::uint32_t k = 0; k < most_polished && tuning.spent < limit && failures < 256; ++k) {
+            stack::Program changed = tuning.program;
+            const std::size_t changes = 1 + random.below(std::min<std::size_t>(tuning.places.size(), 3));
+            for (std::size_t c = 0; c < changes; ++c) {
+                std::uint32_t& payload =
+                    changed.code[tuning.places[random.below(tuning.places.size())]].payload;
+                const std::uint32_t by = 1u << random.below(15);
+                payload = random.chance(0.5) ? payload + by : payload - by;
+            }
+            failures = keep_if_better(tuning, changed, scratch) ? 0 : failures + 1;
+        }
+    }
+    static constexpr std::uint32_t most_polished = 2048;
+    static constexpr std::size_t stretches = 64;  // of which the worst points are worked on
+    static constexpr std::size_t most_spread = 128;
 
     static constexpr std::size_t at_once = 1024;
 
@@ -259,6 +447,7 @@ class ColumnsGate final : public Gate {
     const std::vector<CaseRegister> registers_;
     const Measure measure_;
     const double bound_;
+    std::size_t output_count_ = 0;  // that the cases know
     Points screen_, rest_;
     std::mutex mutex_;
     std::vector<std::unique_ptr<Scratch>> free_;

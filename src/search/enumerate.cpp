@@ -1,14 +1,8 @@
-// All programs of a few instructions, from the shortest on: values are columns of the screen's points, and of
-// values that agree on all of them one is kept (observational equivalence).
+// Enumerations: what they begin with, what is right, and from the shortest on.
 
 #include <algorithm>
-#include <array>
-#include <atomic>
 #include <bit>
 #include <cmath>
-#include <cstring>
-#include <mutex>
-#include <numeric>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -16,9 +10,9 @@
 #include "arithmetic/rounding.hpp"
 #include "base/threads.hpp"
 #include "base/try.hpp"
-#include "ptxgraft/evaluate.hpp"
 #include "ptxgraft/program.hpp"
-#include "search/columns.hpp"
+#include "search/enumerator.hpp"
+#include "search/walk.hpp"
 
 namespace ptxgraft::search {
 namespace {
@@ -28,37 +22,8 @@ using stack::Opcode;
 using stack::Program;
 using stack::TypeId;
 
-constexpr std::size_t most_inputs = 4, most_immediates = 256, most_leaves = 200;
-constexpr std::uint32_t least_screen = 256;  // values that agree on so many points are one
-constexpr std::size_t at_once = 4096;        // trials between looks at what others have found
-
-// An instruction that can be tried: a form, with an immediate where it has one.
-struct Trial {
-    Instruction instruction;
-    std::vector<TypeId> inputs;
-    TypeId output = 0;
-    std::uint32_t output_bytes = 0;
-    bool is_commutative = false;  // of its first two inputs
-    stack::Evaluator evaluator;
-};
-
-struct Value {
-    std::vector<std::byte> column;
-    std::uint64_t hash = 0;
-    std::uint32_t width = 0;  // in bits; 1 for a pred
-    TypeId type = 0;
-    bool is_used = false;
-};
-
-// Where a value comes from: an input or a constant, or instruction number `step` of the program.
-struct Step {
-    std::size_t trial = 0;
-    std::array<std::uint8_t, most_inputs> arguments{};
-};
-
-std::uint32_t width_of(TypeId type) {
-    return type < stack::type_b8 ? bits(static_cast<Type>(type)) : 0;  // others do not take part
-}
+constexpr std::size_t most_leaves = 200;
+constexpr std::uint32_t most_instructions = 32;
 
 // The bits of a number as a type; none where it has no such value.
 std::optional<std::uint64_t> word_for(Type type, double number) {
@@ -77,156 +42,60 @@ std::optional<std::uint64_t> word_for(Type type, double number) {
     return word_of(number) & mask;
 }
 
-class Enumerator {
-  public:
-    Enumerator(const Space& space, const Cases& cases, const EnumerateOptions& options)
-        : space_(space),
-          cases_(cases),
-          options_(options),
-          registers_(case_registers(machine().signature())),
-          order_(screen_of(cases, std::max(cases.screen, least_screen))) {}
-
-    Expected<Enumeration> run();
-
-  private:
-    // One thread's path through the programs.
-    struct Path {
-        std::vector<Value> values;
-        std::vector<Step> steps;
-        std::uint64_t trials = 0;
-    };
-
-    [[nodiscard]] const stack::Machine& machine() const { return space_.sites[0].machine; }
-    Expected<void> find_output();
-    Expected<void> make_trials();
-    Expected<void> add_trial(std::uint16_t entry, const stack::Entry& of);
-    Expected<void> make_leaves();
-    void add_constants(TypeId type);
-    void add_leaf(Value value, Instruction instruction);
-
-    [[nodiscard]] bool has_ended() const {
-        return is_stopped_.load(std::memory_order_relaxed) ||
-               (options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed));
+// Of numbers side by side those whose sampled points have the bits of the right ones.
+template <class Word>
+void find_equal(const std::byte* values, std::size_t count, const std::byte* right,
+                std::vector<std::uint32_t>& found) {
+    std::array<Word, 2> wanted{};
+    std::memcpy(wanted.data(), right, sizeof wanted);
+    std::uint32_t any = 0;
+    for (std::size_t k = 0; k < count; ++k) {
+        std::array<Word, 2> is;
+        std::memcpy(is.data(), values + k * sizeof is, sizeof is);
+        any |= ((is[0] ^ wanted[0]) | (is[1] ^ wanted[1])) == 0;
     }
-    void go(Path& path, std::uint32_t left, std::size_t first_trial, std::size_t first_end);
-    void try_arguments(Path& path, std::uint32_t left, std::size_t trial, std::size_t place, Step& step);
-    void try_step(Path& path, std::uint32_t left, const Step& step);
-    [[nodiscard]] bool is_in_order(const Path& path, const Step& step) const;
-    [[nodiscard]] bool can_use_all(const Path& path, std::uint32_t left, const Step& step) const;
-    [[nodiscard]] bool is_right(const Value& value) const;
-    [[nodiscard]] bool is_whole(const Program& program) const;
-    void check_whole(const Path& path);
-    [[nodiscard]] Program program_of(const std::vector<Step>& steps) const;
+    if (any == 0) return;
+    for (std::size_t k = 0; k < count; ++k)
+        if (std::memcmp(values + k * sizeof wanted, wanted.data(), sizeof wanted) == 0)
+            found.push_back(static_cast<std::uint32_t>(k));
+}
 
-    const Space& space_;
-    const Cases& cases_;
-    const EnumerateOptions& options_;
-    const std::vector<CaseRegister> registers_;
-    const std::vector<std::size_t> order_;
-    std::size_t output_ = 0;  // the register that the cases know
-    std::vector<Trial> trials_;
-    std::vector<Value> leaves_;
-    std::vector<Instruction> leaf_instructions_;
-    std::vector<std::uint64_t> pool_;  // of constants that have no room in an instruction
-    std::size_t widest_ = 1;           // inputs of any trial
-    std::unique_ptr<Gate> whole_;
-    std::mutex mutex_;
-    std::optional<Program> found_;
-    std::size_t found_at_ = ~std::size_t{0};  // its first step: of several the first in order counts
-    std::atomic<std::uint64_t> spent_ = 0;
-    std::atomic<bool> is_stopped_ = false;
-};
+}  // namespace
 
-Expected<void> Enumerator::find_output() {
-    std::size_t count = 0;
-    for (std::size_t r = 0; r < registers_.size(); ++r) {
-        if (cases_.right[r].empty()) continue;
-        output_ = r;
-        ++count;
-    }
-    if (count != 1)
-        return fail(Errc::cases_invalid, "enumeration is of one result, not of " + std::to_string(count));
+std::uint64_t hash_of(const std::vector<std::byte>& column, std::uint32_t width) {
+    return XXH3_64bits_withSeed(column.data(), column.size(), width);
+}
+
+Expected<void> Enumerator::find_outputs() {
+    for (std::size_t r = 0; r < registers_.size(); ++r)
+        if (!cases_.right[r].empty()) outputs_.push_back(r);
+    output_ = outputs_.front();
+    if (outputs_.size() > 1 && cases_.bound != 0)
+        return fail(Errc::cases_invalid, "enumeration of several results is of exact ones, of bound 0");
     return {};
 }
 
-Expected<void> Enumerator::make_trials() {
-    const auto entries = machine().set().entries();
-    for (std::size_t k = 0; k < entries.size() && k <= 0xFFFF; ++k)
-        TRY(add_trial(static_cast<std::uint16_t>(k), entries[k]));
-    return {};
-}
-
-Expected<void> Enumerator::add_trial(std::uint16_t entry, const stack::Entry& of) {
-    if (of.form == nullptr || of.effects != Effect::none) return {};
-    Trial trial{.instruction = {Opcode::form, 0, entry, 0}, .inputs = {}, .evaluator = {}};
-    std::size_t outputs = 0, immediates = 0;
-    std::int64_t low = 0, high = 0, step = 1;
-    Signature signature;
-    const auto add_operand = [&](TypeId type, Direction direction) {
-        const std::string name =
-            (direction == Direction::in ? "i" : "o") + std::to_string(signature.operands.size());
-        signature.operands.push_back({.name = name,
-                                      .type = static_cast<Type>(type),
-                                      .direction = direction,
-                                      .user_type = {},
-                                      .register_name = "_" + name});
-    };
-    for (const stack::EntryOperand& operand : of.operands) {
-        const TypeId type = stack::stack_of(operand.type);
-        if (operand.is_immediate) {
-            ++immediates;
-            low = operand.spec->low, high = operand.spec->high, step = operand.spec->step;
-            continue;
+// The bits of right values, as the columns of values have them.
+Expected<void> Enumerator::find_wanted() {
+    if (outputs_.size() < 2) return {};
+    for (const std::size_t r : outputs_) {
+        const std::uint32_t width = bits(registers_[r].type);
+        std::vector<std::byte> column(order_.size() * bytes_of(width));
+        for (std::size_t k = 0; k < order_.size(); ++k) {
+            const auto word = word_for(registers_[r].type, cases_.right[r][order_[k]]);
+            if (!word) return fail(Errc::cases_invalid, "enumeration of several results is of numbers");
+            std::memcpy(column.data() + k * bytes_of(width), &*word, bytes_of(width));
         }
-        if (width_of(type) == 0) return {};
-        if (operand.is_output) {
-            ++outputs;
-            trial.output = type;
-        } else {
-            trial.inputs.push_back(type);
-        }
-    }
-    const bool is_small = low != INT64_MIN && high != INT64_MAX &&
-                          (high - low) / step < static_cast<std::int64_t>(most_immediates);
-    if (outputs != 1 || trial.inputs.empty() || trial.inputs.size() > most_inputs || immediates > 1 ||
-        (immediates == 1 && !is_small))
-        return {};
-    for (const TypeId type : trial.inputs) add_operand(type, Direction::in);
-    add_operand(trial.output, Direction::out);
-    trial.output_bytes = std::max(width_of(trial.output) / 8, 1u);
-    constexpr std::array<std::string_view, 10> commutative = {"add", "mul", "and", "or",  "xor",
-                                                              "min", "max", "fma", "mad", "sad"};
-    const std::string_view opcode =
-        std::string_view(of.form->spelling).substr(0, of.form->spelling.find('.'));
-    trial.is_commutative = trial.inputs.size() >= 2 && trial.inputs[0] == trial.inputs[1] &&
-                           std::ranges::find(commutative, opcode) != commutative.end();
-    // the space's machine keeps the set
-    const std::shared_ptr<const stack::InstructionSet> set(std::shared_ptr<void>(), &machine().set());
-    const auto small = TRY(stack::Machine::make(set, signature));
-    widest_ = std::max(widest_, trial.inputs.size());
-    for (std::int64_t value = low; immediates == 0 || value <= high; value += step) {
-        Trial one{.instruction = trial.instruction,
-                  .inputs = trial.inputs,
-                  .output = trial.output,
-                  .output_bytes = trial.output_bytes,
-                  .is_commutative = trial.is_commutative,
-                  .evaluator = {}};
-        one.instruction.payload = static_cast<std::uint32_t>(value);
-        Program program;
-        for (std::uint16_t k = 0; k < one.inputs.size(); ++k)
-            program.code.push_back({Opcode::input, 0, k, 0});
-        program.code.push_back(one.instruction);
-        auto evaluator = stack::Evaluator::make(program, small, program_options);
-        if (!evaluator || evaluator->instruction_count() == 0) break;  // it cannot be evaluated
-        one.evaluator = std::move(*evaluator);
-        trials_.push_back(std::move(one));
-        if (immediates == 0) break;
+        const std::uint64_t hash = hash_of(column, width);
+        right_hashes_.push_back(hash);
+        const bool is_leaf = std::ranges::any_of(leaves_, [&](const Value& v) { return v.hash == hash; });
+        if (!is_leaf && !is_wanted(hash)) wanted_.push_back(hash);
     }
     return {};
 }
 
 void Enumerator::add_leaf(Value value, Instruction instruction) {
-    value.hash = XXH3_64bits(value.column.data(), value.column.size());
+    value.hash = hash_of(value.column, value.width);
     const auto is_same = [&](const Value& other) {
         return other.hash == value.hash && other.width == value.width;
     };
@@ -240,11 +109,8 @@ void Enumerator::add_constants(TypeId type) {
     for (const double number : space_.constants) {
         const auto word = word_for(of, number);
         if (!word) continue;
-        const std::uint32_t bytes = std::max(bits(of) / 8, 1u);
-        Value value{.column = std::vector<std::byte>(order_.size() * bytes),
-                    .width = bits(of),
-                    .type = type,
-                    .is_used = true};
+        const std::size_t bytes = bytes_of(bits(of));
+        Value value{.column = std::vector<std::byte>(order_.size() * bytes), .width = bits(of), .type = type};
         for (std::size_t k = 0; k < order_.size(); ++k)
             std::memcpy(value.column.data() + k * bytes, &*word, bytes);
         add_leaf(std::move(value), stack::constant_instruction(machine(), {type, *word}, pool_));
@@ -261,8 +127,7 @@ Expected<void> Enumerator::make_leaves() {
             const TypeId type = stack::stack_of(stack::type_id(of.type));
             Value value{.column = std::vector<std::byte>(order_.size() * bytes),
                         .width = bits(of.type),
-                        .type = type,
-                        .is_used = true};
+                        .type = type};
             for (std::size_t p = 0; p < order_.size(); ++p)
                 std::memcpy(value.column.data() + p * bytes, cases_.inputs[r].data() + order_[p] * bytes,
                             bytes);
@@ -282,99 +147,75 @@ Expected<void> Enumerator::make_leaves() {
     return {};
 }
 
-// Two instructions that do not depend on each other stand in the order of their numbers.
-bool Enumerator::is_in_order(const Path& path, const Step& step) const {
-    if (path.steps.empty()) return true;
-    const std::size_t last = path.values.size() - 1, count = trials_[step.trial].inputs.size();
-    for (std::size_t k = 0; k < count; ++k)
-        if (step.arguments[k] == last) return true;
-    const Step& before = path.steps.back();
-    if (step.trial != before.trial) return step.trial > before.trial;
-    return step.arguments > before.arguments;
-}
-
-// Each instruction that is left takes at most so many values, and leaves one: those that nobody has used
-// yet must all find a place.
-bool Enumerator::can_use_all(const Path& path, std::uint32_t left, const Step& step) const {
-    std::size_t unused = 1;
-    for (std::size_t v = leaves_.size(); v < path.values.size(); ++v) {
-        if (path.values[v].is_used) continue;
-        const auto begin = step.arguments.begin();
-        const auto end = begin + static_cast<std::ptrdiff_t>(trials_[step.trial].inputs.size());
-        unused += std::find(begin, end, v) == end;
-    }
-    return unused <= 1 + std::size_t{left} * (widest_ - 1);
-}
-
-bool Enumerator::is_right(const Value& value) const {
+// Points with different results where there are such: they tell most programs apart.
+void Enumerator::choose_samples() {
     const Type type = registers_[output_].type;
-    if (value.width != bits(type)) return false;
+    const std::vector<double>& right = cases_.right[output_];
+    while (samples_.size() < sampled) {
+        std::size_t best = 0, best_count = ~std::size_t{0};
+        for (std::size_t k = 0; k < order_.size(); ++k) {
+            const std::size_t place = (k * 149 + 97) % order_.size();  // not the edges of the type first
+            const auto is_same = [&](std::size_t other) {
+                return other == place || right[order_[other]] == right[order_[place]];
+            };
+            auto count = static_cast<std::size_t>(std::ranges::count_if(samples_, is_same));
+            if (std::ranges::find(samples_, place) != samples_.end()) count += sampled;
+            if (count < best_count) best = place, best_count = count;
+        }
+        samples_.push_back(best);
+    }
+    is_exact_ = cases_.bound == 0 && !is_float(type) && type != Type::f16x2 && type != Type::bf16x2;
+    const std::size_t bytes = bytes_of(bits(type));
+    for (const std::size_t place : samples_) {
+        const std::uint64_t word = is_exact_ ? word_of(right[order_[place]]) : 0;
+        const auto* const first = reinterpret_cast<const std::byte*>(&word);
+        right_.insert(right_.end(), first, first + bytes);
+    }
+}
+
+void Enumerator::note_widest() {
+    for (const Trial& trial : trials_) {
+        widest_ = std::max(widest_, trial.inputs.size());
+        std::array<std::size_t, 8> count{};
+        for (const TypeId type : trial.inputs)
+            ++count[static_cast<std::size_t>(std::bit_width(width_of(type))) - 1];
+        for (std::size_t k = 0; k < count.size(); ++k)
+            widest_by_width_[k] = std::max(widest_by_width_[k], count[k]);
+    }
+}
+
+bool Enumerator::can_use(std::uint32_t width, std::size_t count, std::uint32_t left) const {
+    return count <= left * widest_by_width_[static_cast<std::size_t>(std::bit_width(width)) - 1];
+}
+
+void Enumerator::find_right(const std::byte* samples, std::size_t count,
+                            std::vector<std::uint32_t>& found) const {
+    found.clear();
+    static_assert(sampled == 4);
+    const Type type = registers_[output_].type;
+    const std::size_t bytes = bytes_of(bits(type));
+    if (is_exact_ && bytes <= 4) {
+        if (bytes == 1) return find_equal<std::uint16_t>(samples, count, right_.data(), found);
+        if (bytes == 2) return find_equal<std::uint32_t>(samples, count, right_.data(), found);
+        return find_equal<std::uint64_t>(samples, count, right_.data(), found);
+    }
+    const std::vector<double>& right = cases_.right[output_];
+    for (std::size_t k = 0; k < count; ++k) {
+        std::size_t s = 0;
+        while (s < sampled && error_of(number_at(samples, k * sampled + s, type), right[order_[samples_[s]]],
+                                       cases_.measure, type) <= cases_.bound)
+            ++s;
+        if (s == sampled) found.push_back(static_cast<std::uint32_t>(k));
+    }
+}
+
+bool Enumerator::is_right(const std::byte* column) const {
+    const Type type = registers_[output_].type;
     for (std::size_t k = 0; k < order_.size(); ++k)
-        if (error_of(number_at(value.column.data(), k, type), cases_.right[output_][order_[k]],
-                     cases_.measure, type) > cases_.bound)
+        if (error_of(number_at(column, k, type), cases_.right[output_][order_[k]], cases_.measure, type) >
+            cases_.bound)
             return false;
     return true;
-}
-
-void Enumerator::try_step(Path& path, std::uint32_t left, const Step& step) {
-    const Trial& trial = trials_[step.trial];
-    if (!is_in_order(path, step) || !can_use_all(path, left, step)) return;
-    std::array<const void*, most_inputs + 1> in{};
-    std::array<void*, most_inputs + 1> out{};
-    for (std::size_t k = 0; k < trial.inputs.size(); ++k)
-        in[k] = path.values[step.arguments[k]].column.data();
-    Value value{.column = std::vector<std::byte>(order_.size() * trial.output_bytes),
-                .width = width_of(trial.output),
-                .type = trial.output};
-    out[trial.inputs.size()] = value.column.data();
-    const std::size_t registers = trial.inputs.size() + 1;
-    trial.evaluator.run({std::span(in).first(registers), std::span(out).first(registers), order_.size()});
-    if (++path.trials % at_once == 0) {
-        const std::uint64_t spent = spent_.fetch_add(at_once) + at_once;
-        if (options_.trials != 0 && spent >= options_.trials) is_stopped_ = true;
-    }
-    if (left == 0) {
-        if (!is_right(value)) return;
-        path.steps.push_back(step);
-        check_whole(path);
-        path.steps.pop_back();
-        return;
-    }
-    value.hash = XXH3_64bits(value.column.data(), value.column.size());
-    for (const Value& other : path.values)
-        if (other.hash == value.hash && other.width == value.width) return;
-    std::array<bool, most_inputs> before{};
-    for (std::size_t k = 0; k < trial.inputs.size(); ++k) {
-        before[k] = path.values[step.arguments[k]].is_used;
-        path.values[step.arguments[k]].is_used = true;
-    }
-    path.steps.push_back(step);
-    path.values.push_back(std::move(value));
-    go(path, left - 1, 0, trials_.size());
-    path.values.pop_back();
-    path.steps.pop_back();
-    for (std::size_t k = trial.inputs.size(); k-- > 0;) path.values[step.arguments[k]].is_used = before[k];
-}
-
-void Enumerator::try_arguments(Path& path, std::uint32_t left, std::size_t trial, std::size_t place,
-                               Step& step) {
-    const Trial& of = trials_[trial];
-    if (place == of.inputs.size()) return try_step(path, left, step);
-    const std::size_t first = place == 1 && of.is_commutative ? step.arguments[0] : 0;
-    for (std::size_t v = first; v < path.values.size() && !has_ended(); ++v) {
-        if (path.values[v].width != width_of(of.inputs[place])) continue;
-        step.arguments[place] = static_cast<std::uint8_t>(v);
-        try_arguments(path, left, trial, place + 1, step);
-    }
-    step.arguments[place] = 0;
-}
-
-// All programs that go on from here with `left` + 1 more instructions.
-void Enumerator::go(Path& path, std::uint32_t left, std::size_t first_trial, std::size_t first_end) {
-    for (std::size_t t = first_trial; t < first_end && !has_ended(); ++t) {
-        Step step{.trial = t};
-        try_arguments(path, left, t, 0, step);
-    }
 }
 
 // On all points, by the gate that a search has.
@@ -388,17 +229,31 @@ bool Enumerator::is_whole(const Program& program) const {
     return result.status == Status::ok;
 }
 
-void Enumerator::check_whole(const Path& path) {
-    Program program = program_of(path.steps);
-    if (!is_whole(program)) return;
+bool Enumerator::keep_if_whole(const std::vector<Step>& steps, std::span<const std::size_t> values,
+                               std::size_t branch) {
+    Program program = program_of(steps, values);
+    if (!is_whole(program)) return false;
     const std::scoped_lock lock(mutex_);
-    if (path.steps.front().trial >= found_at_) return;
-    found_at_ = path.steps.front().trial;
+    if (branch >= found_at_) return true;
+    found_at_ = branch;
     found_ = std::move(program);
+    return true;
+}
+
+// Of a register of the signature.
+Instruction Enumerator::assignment_of(std::size_t of) const {
+    std::uint16_t operand = 0;
+    for (const SiteOperand& one : machine().signature().operands) {
+        const std::size_t count = std::max(one.count, 1u);
+        if (of < count) break;
+        of -= count;
+        ++operand;
+    }
+    return {Opcode::assign, 0, operand, static_cast<std::uint32_t>(of)};
 }
 
 // Values wait in cells, a cell for each instruction.
-Program Enumerator::program_of(const std::vector<Step>& steps) const {
+Program Enumerator::program_of(const std::vector<Step>& steps, std::span<const std::size_t> values) const {
     Program program;
     program.pool = pool_;
     const auto push = [&](std::size_t value, TypeId as) {
@@ -415,55 +270,70 @@ Program Enumerator::program_of(const std::vector<Step>& steps) const {
         program.code.push_back(trial.instruction);
         program.code.push_back({Opcode::store, trial.output, 0, static_cast<std::uint32_t>(k)});
     }
-    push(leaves_.size() + steps.size() - 1, stack::stack_of(stack::type_id(registers_[output_].type)));
+    for (std::size_t o = 0; o < outputs_.size(); ++o) {
+        push(values[o], stack::stack_of(stack::type_id(registers_[outputs_[o]].type)));
+        if (outputs_.size() > 1) program.code.push_back(assignment_of(outputs_[o]));
+    }
     return program;
 }
 
-Expected<Enumeration> Enumerator::run() {
-    TRY(find_output());
-    TRY(make_trials());
-    TRY(make_leaves());
-    whole_ = TRY(columns(space_, cases_, {.perturb = options_.perturb}));
-    Enumeration made;
-    const auto ended = [&](std::uint32_t instructions) {
-        made.program = std::move(found_);
-        made.instructions = instructions;
-        made.trials = spent_;
-        return made;
-    };
-    for (std::size_t v = 0; v < leaves_.size(); ++v) {  // no instruction at all
-        if (!is_right(leaves_[v])) continue;
-        Program program;
-        program.pool = pool_;
-        program.code.push_back(leaf_instructions_[v]);
-        const TypeId as = stack::stack_of(stack::type_id(registers_[output_].type));
-        if (leaves_[v].type != as) program.code.push_back({Opcode::cast, as, leaves_[v].type, 0});
-        if (!is_whole(program)) continue;
-        found_ = std::move(program);
-        return ended(0);
+// ---- from the shortest on ---------------------------------------------------------------------------------
+
+// No instruction at all.
+bool Enumerator::finds_leaves() {
+    std::vector<std::size_t> values;
+    for (std::size_t o = 0; o < outputs_.size(); ++o) {
+        const auto is_this = [&](const Value& leaf) {
+            if (outputs_.size() > 1) return leaf.hash == right_hashes_[o];
+            return leaf.width == right_width() && is_right(leaf.column.data());
+        };
+        const auto found = std::ranges::find_if(leaves_, is_this);
+        if (found == leaves_.end()) return false;
+        values.push_back(static_cast<std::size_t>(found - leaves_.begin()));
     }
-    for (std::uint32_t n = 1; n <= options_.instructions; ++n) {
-        std::atomic<std::size_t> next = 0;
-        on_threads(std::min<std::size_t>(thread_count(options_.threads), trials_.size()), [&](std::size_t) {
-            Path path;
-            path.values = leaves_;
-            for (std::size_t t = next++; t < trials_.size(); t = next++) {
-                {
-                    const std::scoped_lock lock(mutex_);
-                    if (found_ && found_at_ < t) break;  // what is found from here on counts no more
-                }
-                go(path, n - 1, t, t + 1);
-            }
-            spent_ += path.trials % at_once;
-        });
-        if (found_) return ended(n);
-        made.is_complete = !has_ended();
-        if (!made.is_complete) break;
-    }
-    return ended(0);
+    return keep_if_whole({}, values, 0);
 }
 
-}  // namespace
+// All programs of so many instructions: each thread takes one first value after the other.
+void Enumerator::walk(std::uint32_t instructions) {
+    if (instructions <= 2 || wanted_.size() > instructions) {
+        Walk(*this, instructions).last(instructions);
+        return;
+    }
+    Walk root(*this, instructions);
+    const std::vector<Walk::Next>& first = root.next_values(instructions);
+    std::atomic<std::size_t> next = 0;
+    on_threads(std::min<std::size_t>(thread_count(options_.threads), first.size()), [&](std::size_t) {
+        Walk walk(*this, instructions);
+        for (std::size_t k = next++; k < first.size() && k < found_at() && !has_ended(); k = next++) {
+            walk.set_branch(k);
+            walk.enter(first[k], instructions);
+        }
+    });
+}
+
+Expected<Enumeration> Enumerator::run() {
+    TRY(find_outputs());
+    trials_ = TRY(trials_of(machine().set()));
+    TRY(make_leaves());
+    TRY(find_wanted());
+    note_widest();
+    choose_samples();
+    whole_ = TRY(columns(space_, cases_, {.perturb = options_.perturb}));
+    Enumeration made;
+    const std::uint32_t most = std::min(options_.instructions, most_instructions);
+    bool is_found = finds_leaves();
+    while (!is_found && made.instructions < most) {
+        walk(++made.instructions);
+        is_found = found_.has_value();
+        made.is_complete = is_found || !has_ended();
+        if (!made.is_complete) break;
+    }
+    if (!is_found) made.instructions = 0;
+    made.program = std::move(found_);
+    made.trials = spent_;
+    return made;
+}
 
 Expected<Enumeration> enumerate(const Space& space, const Cases& cases, const EnumerateOptions& options) {
     if (space.sites.size() != 1)

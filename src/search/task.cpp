@@ -88,6 +88,8 @@ class TaskReader {
         if (const JsonValue* value = root.find("name")) name = TRY(text_of(*value, "name"));
         task_.space.sites.push_back(TRY(site_of(root, std::move(name), signature)));
         task_.cases = TRY(cases_of(root, signature));
+        const JsonValue* const reference = root.find("reference");
+        if (reference->kind == JsonKind::string) task_.reference = reference->text;
         return {};
     }
     // Sites of a template.

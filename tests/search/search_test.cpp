@@ -131,6 +131,25 @@ TEST(Search, TunesConstants) {  // the best line for sqrt on [0, 1] is x + 1/8, 
     EXPECT_GE(one->cost, 0.125 - 1e-6);
 }
 
+TEST(Search, TunesSeveralConstantsAtOnce) {  // to what Remez' algorithm gives
+    Space space = space_of("in f32 x, out f32 y", floats);
+    const auto program = stack::parse("0.3 x 0.6 fma.rn.f32 x 1.1 fma.rn.f32 -> y", space.sites[0].machine);
+    ASSERT_TRUE(program);
+    Cases cases = float_cases(0, 1, 1025, 1, [](float x) { return std::exp2(double{x}); });
+    cases.measure = Measure::relative;
+    const auto gate = columns(space, std::move(cases));
+    ASSERT_TRUE(gate);
+    const Candidate candidate{
+        .genome = {.programs = {*program}, .tunables = {}}, .key = {}, .refine = Refine::constants};
+    Result result;
+    const Candidate* const in[] = {&candidate};
+    Result* const out[] = {&result};
+    (*gate)->evaluate(in, out);
+    ASSERT_TRUE(result.genome);
+    EXPECT_LT(result.descriptor[1], 1.735e-3);
+    EXPECT_GT(result.descriptor[1], 1.725e-3);
+}
+
 TEST(Search, IsTheSameOnOneThreadAndOnMany) {
     const Space space = space_of("in u32 x, out u32 y", words);
     const auto gate = columns(space, word_cases(without_lowest_bit));

@@ -1,0 +1,122 @@
+// Enumeration leaves nothing out: of programs drawn at random none is shorter than what it finds.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cstring>
+#include <random>
+
+#include "ptxgraft/evaluate.hpp"
+#include "ptxgraft/program.hpp"
+#include "ptxgraft/search.hpp"
+
+namespace ptxgraft::search {
+namespace {
+
+constexpr std::size_t points = 256;
+
+struct Problem {
+    Space space;
+    std::vector<std::uint32_t> x, z;
+    stack::Sampler sampler;
+};
+
+Problem problem_of(std::string_view set) {
+    const auto parsed = stack::InstructionSet::parse(set);
+    const auto machine = stack::Machine::make(*parsed, *Signature::parse("in u32 x, in u32 z, out u32 y"));
+    stack::SamplerOptions options;
+    options.constants = {{.kind = stack::ConstantSource::Kind::values, .values = {1, 5}, .constants = {}}};
+    options.shared = 0.4;
+    Problem made{.space = {}, .x = {}, .z = {}, .sampler = *stack::Sampler::make(*machine, options)};
+    made.space.sites.push_back({.name = "f", .machine = *machine, .seeds = {}, .max_genes = 64});
+    made.space.constants = {1, 5};
+    std::mt19937 random(3);
+    for (std::size_t k = 0; k < points; ++k) {
+        made.x.push_back(static_cast<std::uint32_t>(random()) >> random() % 32);
+        made.z.push_back(static_cast<std::uint32_t>(random()) >> random() % 32);
+    }
+    return made;
+}
+
+// What a program computes, as what is right.
+Cases cases_of(const stack::Program& program, const Problem& problem) {
+    Cases cases{.count = points, .measure = Measure::bits, .screen = points};
+    std::vector<std::uint32_t> y(points);
+    const void* const in[] = {problem.x.data(), problem.z.data(), nullptr};
+    void* const out[] = {nullptr, nullptr, y.data()};
+    const stack::Machine& machine = problem.space.sites[0].machine;
+    EXPECT_TRUE(stack::evaluate(program, machine, {in, out, points}, program_options));
+    cases.inputs.resize(3);
+    cases.right.resize(3);
+    for (const auto& [column, from] : {std::pair(0, &problem.x), std::pair(1, &problem.z)}) {
+        cases.inputs[static_cast<std::size_t>(column)].resize(4 * points);
+        std::memcpy(cases.inputs[static_cast<std::size_t>(column)].data(), from->data(), 4 * points);
+    }
+    for (const std::uint32_t value : y) cases.right[2].push_back(value);
+    return cases;
+}
+
+void find_all(std::string_view set, std::uint32_t most, int count) {
+    const Problem problem = problem_of(set);
+    const stack::Machine& machine = problem.space.sites[0].machine;
+    stack::Random random(1, most);
+    for (int k = 0; k < count; ++k) {
+        const auto live = static_cast<std::uint32_t>(1 + random.below(most));
+        const stack::Program drawn = problem.sampler.program(random, live);
+        stack::Evaluator evaluator;
+        ASSERT_TRUE(evaluator.prepare(drawn, machine, program_options));
+        const std::uint32_t length = evaluator.instruction_count();
+        const auto made = enumerate(problem.space, cases_of(drawn, problem), {.instructions = most});
+        ASSERT_TRUE(made);
+        const std::string text = stack::print(drawn, machine);
+        ASSERT_TRUE(made->program) << text;
+        EXPECT_LE(made->instructions, length) << text;
+        ASSERT_TRUE(evaluator.prepare(*made->program, machine, program_options));
+        EXPECT_LE(evaluator.instruction_count(), made->instructions) << text;  // constants are folded
+    }
+}
+
+TEST(Enumerate, FindsWhateverIsShort) {
+    find_all("add.u32\nsub.u32\nand.b32\nxor.b32\nshr.u32\nnot.b32\n", 4, 40);
+}
+
+TEST(Enumerate, FindsWhateverIsShortOfSeveralTypes) {
+    find_all("add.u32\nmin.u32\nmad.lo.u32\nsetp.lt.u32\nsetp.eq.u32\nselp.b32\nclz.b32\n", 4, 30);
+}
+
+// By the 0-1 principle all inputs of zeros and ones are enough.
+Cases sorting_cases(std::size_t inputs) {
+    Cases cases{.count = std::size_t{1} << inputs, .measure = Measure::absolute};
+    cases.inputs.resize(2 * inputs);
+    cases.right.resize(2 * inputs);
+    for (std::size_t k = 0; k < inputs; ++k) {
+        cases.inputs[k].resize(4 * cases.count);
+        for (std::size_t p = 0; p < cases.count; ++p) {
+            const auto value = static_cast<float>(p >> k & 1);
+            std::memcpy(cases.inputs[k].data() + 4 * p, &value, 4);
+            cases.right[inputs + k].push_back(std::popcount(p) >= static_cast<int>(inputs - k));
+        }
+    }
+    return cases;
+}
+
+TEST(Enumerate, SortsThreeValuesBySixInstructions) {
+    const auto set = stack::InstructionSet::parse("min.f32\nmax.f32\n");
+    const auto machine = stack::Machine::make(
+        *set, *Signature::parse("in f32 a, in f32 b, in f32 c, out f32 p, out f32 q, out f32 r"));
+    ASSERT_TRUE(machine);
+    Space space;
+    space.sites.push_back({.name = "f", .machine = *machine, .seeds = {}, .max_genes = 64});
+    const auto none = enumerate(space, sorting_cases(3), {.instructions = 5});
+    ASSERT_TRUE(none) << message(none.error());
+    EXPECT_FALSE(none->program);
+    EXPECT_TRUE(none->is_complete);
+    const auto found = enumerate(space, sorting_cases(3), {.instructions = 7, .threads = 2});
+    ASSERT_TRUE(found && found->program);
+    EXPECT_EQ(found->instructions, 6u);
+    Cases loose = sorting_cases(3);
+    loose.bound = 0.1;
+    EXPECT_EQ(enumerate(space, loose).error().code, Errc::cases_invalid);
+}
+
+}  // namespace
+}  // namespace ptxgraft::search
