@@ -109,16 +109,15 @@ class Server {
 
     // The frame of a result; an error for what is no request.
     Expected<std::string> answer_to(const FrameHeader& header, std::string_view payload) {
-        const Tell tell = [&, beat = std::uint64_t{0}](FramePhase phase) mutable {
-            static_cast<void>(write_all(output_, encode(header.id, ProgressFrame{phase, ++beat})));
+        const Tell tell = [&, beat = std::uint64_t{0}](FramePhase phase, std::uint32_t variant) mutable {
+            static_cast<void>(write_all(output_, encode(header.id, ProgressFrame{phase, ++beat, variant})));
         };
         switch (header.kind) {
             case FrameKind::open: return answer<Opened>(header, decode_open(payload), tell, &Handler::open);
             case FrameKind::check: return answer_check(header, payload, tell);
             case FrameKind::health:
                 return answer<Check>(header, decode_health(payload), tell, &Handler::health);
-            case FrameKind::time:
-                return answer<std::string>(header, decode_time(payload), tell, &Handler::time);
+            case FrameKind::time: return answer<Timed>(header, decode_time(payload), tell, &Handler::time);
             default: return fail(Errc::frame_malformed, "it is no request");
         }
     }
