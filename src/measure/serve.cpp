@@ -178,7 +178,7 @@ Expected<void> serve_worker(const ServeOptions& options) {
     const bool is_alone = options.device.starts_with("emulator") && leave_network();
     self::come_first_when_memory_is_short();
     self::end_with(::getppid(), {files.output});
-    const auto device = Device::open(options.device);
+    const auto device = Device::open(options.device, options.how);
     auto info = device ? describe_worker(*device) : tl::unexpected(device.error());
     if (!info) {
         static_cast<void>(write_all(files.output, encode_bye(message(info.error()))));

@@ -14,6 +14,7 @@
 // SCRIPT is a list of NAME=N: `noise=K`: of scripted_noise.hpp, by its number, `seed=N`; `warm=N`: behind N
 // launches of kernels all of them take a tenth more.
 
+#include <dlfcn.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -35,6 +36,14 @@ namespace ptxgraft::measure {
 namespace {
 
 constexpr double baseline_milliseconds = 0.1;
+const std::string driver = PTXGRAFT_BINARY_DIR "/libfake_cuda.so";
+
+// The library's own; a device opens the same one.
+FakeCuda& fake_driver() {
+    static void* const library = dlopen(driver.c_str(), RTLD_NOW);
+    if (library == nullptr) throw std::runtime_error(dlerror());
+    return *reinterpret_cast<FakeCuda* (*)()>(dlsym(library, "fake_cuda"))();
+}
 
 std::map<std::string, int> numbers_of(std::string_view script) {
     std::map<std::string, int> numbers;
@@ -114,7 +123,7 @@ class Gpu {
     explicit Gpu(std::map<std::string, int> script)
         : script_(std::move(script)),
           noise_(static_cast<Noise>(script_["noise"]), static_cast<std::uint64_t>(script_["seed"])) {
-        FakeCuda& fake = *fake_cuda();
+        FakeCuda& fake = fake_driver();
         fake.attributes[38] = 64 << 10;
         fake.keeps_launches = false;
         add_timing_kernels(fake);
@@ -126,7 +135,7 @@ class Gpu {
   private:
     void run(const FakeLaunch& launch) {
         milliseconds_ = 0.002;
-        if (run_timing_kernel(launch, 20'000, fake_cuda()->megahertz)) return;
+        if (run_timing_kernel(launch, 20'000, fake_driver().megahertz)) return;
         if (launch.function == "elementwise_reference") return compute<double>(launch);
         double factor = 1;
         if (launch.text == nullptr) {
@@ -134,7 +143,7 @@ class Gpu {
         } else {
             auto& kernel = kernels_[launch.text];
             if (!kernel) kernel = std::make_unique<TextKernel>(*launch.text, emulator_);
-            kernel->run(launch, *fake_cuda());
+            kernel->run(launch, fake_driver());
             factor = kernel->factor();
         }
         if (script_["warm"] != 0 && ++launches_ > script_["warm"]) factor *= 1.1;
@@ -159,7 +168,7 @@ class Gpu {
 int run_worker(int argc, char** argv) {
     if (argc < 3) return 2;
     const Gpu gpu(numbers_of(argv[1]));
-    ServeOptions options;
+    ServeOptions options{.how = {.driver = driver}};
     for (int k = 3; k + 1 < argc; k += 2) {
         const std::string_view name = argv[k];
         const auto number = static_cast<std::uint32_t>(std::atoi(argv[k + 1]));

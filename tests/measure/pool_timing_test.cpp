@@ -29,7 +29,7 @@ PoolTimingOptions timed(Tier tier, std::uint64_t seed = 1) {
     options.protocol.seed = seed;
     options.protocol.most_sets = 2;
     options.protocol.calibration_rounds = 16;
-    options.protocol.nvml = "libcuda.so.1";  // the fake driver is that too
+    options.protocol.nvml = PTXGRAFT_BINARY_DIR "/libfake_cuda.so";  // it is that too
     options.protocol.lock_folder = testing::TempDir();
     return options;
 }

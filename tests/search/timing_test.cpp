@@ -52,7 +52,7 @@ measure::Protocol protocol() {
     measure::Protocol made;
     made.most_sets = 2;
     made.calibration_rounds = 16;
-    made.nvml = "libcuda.so.1";
+    made.nvml = PTXGRAFT_BINARY_DIR "/libfake_cuda.so";
     made.lock_folder = testing::TempDir();
     return made;
 }

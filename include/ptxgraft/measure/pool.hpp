@@ -188,6 +188,7 @@ struct ServeOptions {
     CheckOptions check = {};
     std::uint64_t memory_bytes = 0;  ///< as PoolOptions::memory_bytes
     int input = 0, output = 1;       ///< file descriptors of the frames
+    DeviceOptions how = {};          ///< the device is opened
 };
 /// Is a worker until the other side says `bye`, closes the frames, or dies: `ptxgraft worker`. It takes the
 /// process for itself: standard output becomes standard error, where all that is printed goes; there is no
