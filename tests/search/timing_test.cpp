@@ -121,9 +121,27 @@ TEST(TimedSearch, WhatIsRightOnThePoolsEmulatorIsFound) {
 }
 
 TEST(TimedSearch, ThePolicyIsAskedBeforeAnythingIsAssembled) {
-    const auto gate = made(policy(square().space, {}));
-    EXPECT_EQ(judged(*gate, {candidate_of(fma)})[0].status, Status::ok);
-    EXPECT_EQ(gate->name(), "policy");
+    const Workloads& kernels = square().kernels;
+    const auto skeleton = kernels.find({})->skeleton();
+    auto machine =
+        stack::Machine::make(*stack::InstructionSet::parse("add.f32\ncvt.rn.f32.u32\n%smid\n%tid.x\n"),
+                             *skeleton.site("function"));
+    ASSERT_TRUE(machine) << describe(machine.error());
+    const Space space{.sites = {{"function", *machine, {}, 12}}};
+    const auto verdict = [&](const std::string& text, const measure::Policy& allowed = {}) {
+        const auto gate = made(policy(space, {.allowed = allowed}));
+        Candidate candidate;
+        const auto program = stack::parse(text, *machine);
+        EXPECT_TRUE(program) << describe(program.error(), text);
+        candidate.genome.programs.push_back(*program);
+        return judged(*gate, {candidate})[0];
+    };
+    EXPECT_EQ(verdict("x x add.f32 -> y").status, Status::ok);
+    EXPECT_EQ(verdict("%tid.x cvt.rn.f32.u32 -> y").status, Status::ok);
+    const Result where = verdict("%smid cvt.rn.f32.u32 -> y");
+    EXPECT_EQ(where.status, Status::rejected);
+    EXPECT_THAT(where.detail, AllOf(HasSubstr("function"), HasSubstr("%smid")));
+    EXPECT_EQ(verdict("%smid cvt.rn.f32.u32 -> y", {.clocks = true}).status, Status::ok);
 }
 
 TEST(TimedSearch, WithoutAGpuThereIsNoTime) {
