@@ -87,9 +87,10 @@
 /// | `checking` | `assembler` |
 /// | `timing` | `last`: `race` or `elite`; `seed`, `assembler`; `operations_per_second` of the device |
 ///
-/// Without `gates` there are `columns`, where any site is screened, and `emulation`; for `time_ratio` also
-/// `policy` before those, and behind them `checking` and `timing`. `constants`, `perturb`, `options`,
-/// `budget` and `target` are as above; where there are no `columns`, nothing is refined.
+/// Without `gates` there are `columns`, where any site is screened, and `emulation`; for `time_ratio`
+/// `policy`, `columns`, `checking` and `timing`: a shape that is worth timing is a large one for the
+/// emulator. `constants`, `perturb`, `options`, `budget` and `target` are as above; where there are no
+/// `columns`, nothing is refined.
 
 #include <memory>
 #include <optional>

@@ -65,7 +65,7 @@ class Seat {
     void blame_session(std::string why);
     void take_timing(TimingCall& call, TimingPart part, Expected<Timed>& timed);
     [[nodiscard]] TimeRequest request_of(const WorkloadText& workload, const TimingCall& call) const;
-    void await_spares() const;
+    void await_others() const;
 
     const PoolOptions& options_;
     const std::string device_;

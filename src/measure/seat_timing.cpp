@@ -7,6 +7,11 @@
 #include "measure/pool_data.hpp"
 
 namespace ptxgraft::measure {
+namespace {
+
+constexpr auto longest_death = std::chrono::seconds(2);
+
+}  // namespace
 
 // A worker that dies before any variant is launched dies of the baseline, or of its device.
 void Seat::blame_session(std::string why) {
@@ -17,10 +22,12 @@ void Seat::blame_session(std::string why) {
     if (is_sick_) report_.sick_devices = 1;
 }
 
-// Spares that start or open a workload use the device.
-void Seat::await_spares() const {
+// Spares that start or open a workload use the device, and so does a kernel that hangs until its process is
+// gone.
+void Seat::await_others() const {
     for (const std::future<Started>& spare : spares_)
         if (spare.valid()) spare.wait();
+    for (const std::future<void>& dying : dying_) dying.wait_for(longest_death);
 }
 
 TimeRequest Seat::request_of(const WorkloadText& workload, const TimingCall& call) const {
@@ -39,7 +46,7 @@ void Seat::time(const WorkloadText& workload, TimingCall& call, TimingPart part)
     const auto is_ready = make_ready(workload);
     if (!is_ready) return call.failed(part, is_ready.error());
     if (!*is_ready) return call.give_back(std::move(part));
-    await_spares();
+    await_others();
     TimeRequest request = request_of(workload, call);
     for (const std::size_t k : part.variants) request.variants.push_back(call.variant(k));
     auto answer = worker_->time(request);
@@ -76,7 +83,7 @@ void Seat::close_session(const WorkloadText& workload, TimingCall& call) {
     if (!worker_ || !worker_->is_ready() || !worker_->has(workload.key)) return;
     const std::uint64_t session = worker_->session();
     if (session == 0 || !call.waits_for_closing(session)) return;
-    await_spares();
+    await_others();
     auto answer = worker_->time(request_of(workload, call));
     if (const Death* const death = std::get_if<Death>(&answer)) return bury(*death);
     const auto& timed = std::get<Expected<Timed>>(answer);

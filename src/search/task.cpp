@@ -186,7 +186,7 @@ class TaskReader {
         if (gates == nullptr) {
             if (task_.is_timed()) task_.gates.push_back({PolicyOptions{}, {}});
             if (has_screen()) task_.gates.push_back({SiteColumnsOptions{}, {}});
-            if (task_.workload) task_.gates.push_back({EmulationOptions{}, {}});
+            if (task_.workload && !task_.is_timed()) task_.gates.push_back({EmulationOptions{}, {}});
             if (task_.is_timed()) task_.gates.push_back({CheckingOptions{}, {}});
             if (task_.is_timed()) task_.gates.push_back({TimingGateOptions{}, {}});
         } else {

@@ -440,7 +440,7 @@ TEST(TimedSearch, MistakesOfTasksHavePlaces) {
                     without.find("  \"objective\"") - without.find("  \"gates\""), "");
     const auto task = parse_task(without);
     ASSERT_TRUE(task) << describe(task.error(), without);
-    EXPECT_THAT(task->gates, SizeIs(4)) << "policy, emulation, checking, timing";
+    EXPECT_THAT(task->gates, SizeIs(3)) << "policy, checking, timing";
 }
 
 }  // namespace
