@@ -261,6 +261,10 @@ TEST(TimedSearch, EndsWithTheKnownFastest) {
     EXPECT_GT(times->sessions[0].calibration.sigma, 0);
     std::set<std::uint64_t> ids;
     for (const MeasuredSession& session : times->sessions) ids.insert(session.id);
+    std::set<std::uint64_t> candidates;
+    ASSERT_TRUE(archive->for_each(
+        [&](const Candidate& candidate, const Result&) { candidates.insert(candidate.index); }));
+    EXPECT_THAT(candidates, SizeIs(384));
     std::map<std::uint64_t, const MeasuredBatch*> batches;
     for (const MeasuredBatch& batch : times->batches) {
         EXPECT_TRUE(ids.contains(batch.session));
@@ -270,7 +274,7 @@ TEST(TimedSearch, EndsWithTheKnownFastest) {
     bool is_there = false;
     for (const Measurement& one : times->measurements) {
         ASSERT_TRUE(batches.contains(one.batch));
-        EXPECT_LT(one.candidate, 384u);
+        EXPECT_TRUE(candidates.contains(one.candidate)) << one.candidate;
         if (one.candidate != best.index || batches[one.batch]->tier != Tier::elite) continue;
         is_there = true;
         EXPECT_EQ(one.comparison.ratio, best.cost);
