@@ -34,6 +34,7 @@
 #include "ptxgraft/route.hpp"
 #include "ptxgraft/search.hpp"
 #include "ptxgraft/search_gates.hpp"
+#include "ptxgraft/search_measurements.hpp"
 #include "ptxgraft/search_report.hpp"
 #include "ptxgraft/search_task.hpp"
 #include "ptxgraft/set.hpp"

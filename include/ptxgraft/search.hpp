@@ -127,7 +127,7 @@ struct Result {
     std::uint64_t index = 0;
     Status status = Status::ok;
     double cost = 0;                      ///< what is minimised within a cell
-    double low = 0, high = 0;             ///< its interval; equal to cost where it is exact
+    double low = 0, high = 0;             ///< its interval; equal to cost, or 0, where that is exact
     std::vector<float> errors = {};       ///< one for each case, 0 is right; empty: cost alone selects
     std::vector<double> descriptor = {};  ///< raw values, one for each axis: the archive makes cells of them
     std::optional<Genome> genome = {};    ///< what Refine made of the candidate, where that is better
@@ -175,8 +175,9 @@ enum class Objective : std::uint8_t {
     registers,     ///< of machine code, for each thread: this and the next ones are found by assembly()
     code_bytes,
     machine_instructions,
+    time_ratio,  ///< the time over the baseline's, measured on a GPU: found by timing() alone
 };
-inline constexpr std::size_t objective_count = 5;
+inline constexpr std::size_t objective_count = 6;
 [[nodiscard]] PTXGRAFT_API std::string_view name(Objective objective);  ///< "code_bytes"
 
 struct ColumnsOptions {
@@ -256,7 +257,7 @@ struct Budget {
     double cpu_seconds = 0;        ///< of all threads of this process
 };
 
-/// It ends where an elite, the best of its cell, has at most this cost, and at most this on each axis.
+/// It ends where an elite, the best of its cell, has at most this bound, and at most this on each axis.
 struct Target {
     double cost = 0;
     std::vector<double> descriptor = {};
@@ -320,6 +321,10 @@ struct Elite {
     double cost = 0;
     std::vector<double> descriptor;
     std::vector<std::uint32_t> cell;  ///< the bin on each axis
+    double low = 0, high = 0;         ///< of the cost, as Result has it
+    /// What its cost may be at most: of costs that are measured the lucky ones are the lowest, so that is
+    /// what elites are compared by.
+    [[nodiscard]] double bound() const { return cost < high ? high : cost; }
 };
 
 enum class Stop : std::uint8_t { budget, target, exhausted, asked };
@@ -328,7 +333,7 @@ enum class Stop : std::uint8_t { budget, target, exhausted, asked };
 struct Summary {
     Stop stop = Stop::budget;
     std::uint64_t judged = 0;
-    std::optional<Elite> best = {};  ///< of the lowest cost; of equals the first
+    std::optional<Elite> best = {};  ///< of the lowest bound, then cost; of equals the first
 };
 
 struct RunOptions {
@@ -373,6 +378,8 @@ class PTXGRAFT_API Search {
 
 // ---- archives ---------------------------------------------------------------------------------------------
 
+struct Measurements;  // search_measurements.hpp
+
 /// A search that is a part of a collection (see merge).
 struct Source {
     Options options;
@@ -405,6 +412,9 @@ class PTXGRAFT_API Archive {
         const std::function<void(const Candidate&, const Result&)>& visit) const;
     /// The elites, as Search::elites gives them.
     [[nodiscard]] Expected<std::vector<Elite>> elites() const;
+    /// What was measured on GPUs, with all samples (search_measurements.hpp); of a collection nothing. Where
+    /// there is anything, costs were measured, and the same search run again finds others.
+    [[nodiscard]] Expected<Measurements> measurements() const;
     /// A line of JSON for each judged candidate, in the order of the indices, without times or paths: equal
     /// searches export equal bytes.
     [[nodiscard]] Expected<void> export_json(const std::function<void(std::string_view)>& line) const;

@@ -22,6 +22,8 @@ struct ReportOptions {
 /// * the best cost, and the best value on one more axis within it, against candidates; where several archives
 ///   have one strategy, as median and quartiles of them;
 /// * the cells over up to two axes, with their lowest costs;
+/// * where times were measured: each session's noise, and the finalists with
+/// all of their samples;
 /// * the ancestors of the program of the lowest cost, and what each step gained;
 /// * candidates by gate and by status, prices of gates, and what operators brought;
 /// * the task.

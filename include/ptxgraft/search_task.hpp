@@ -71,8 +71,10 @@
 /// | | `reference`, `measure`, `bound`, `screen` |
 /// | `tunables` | of the template, whole numbers |
 /// | `gates` | names, or objects of a name with its limits, cheapest first: below |
-/// | `objective` | also `registers`, `code_bytes`, `machine_instructions` |
+/// | `objective` | also `registers`, `code_bytes`, `machine_instructions`, `time_ratio` |
 /// | `axes` | the same; those that are said |
+/// | `devices` | of the pool (PoolOptions::devices), of which the gates `checking` and `timing` ask |
+/// | | workers: `["cuda:0"]`; `["auto"]` where it is missing |
 ///
 /// | gate | its limits |
 /// |---|---|
@@ -81,12 +83,18 @@
 /// | `assembly` | `registers`, `spill_bytes`, `stack_bytes`, `code_bytes`; and how: `target`, `route`, |
 /// | | `batch`, `assembler` (find_assembler()), `performance_loss`: true allows it |
 /// | `emulation` | `instructions`: times the baseline's, `seed`, `seeds`, `fast` |
+/// | `policy` | |
+/// | `checking` | `assembler` |
+/// | `timing` | `last`: `race` or `elite`; `seed`, `assembler`; `operations_per_second` of the device |
 ///
-/// Without `gates` there are `columns`, where any site is screened, and `emulation`. `constants`, `perturb`,
-/// `options`, `budget` and `target` are as above; where there are no `columns`, nothing is refined.
+/// Without `gates` there are `columns`, where any site is screened, and `emulation`; for `time_ratio`
+/// `policy`, `columns`, `checking` and `timing`: a shape that is worth timing is a large one for the
+/// emulator. `constants`, `perturb`, `options`, `budget` and `target` are as above; where there are no
+/// `columns`, nothing is refined.
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -99,8 +107,10 @@ namespace ptxgraft::search {
 
 /// A gate of a task.
 struct GateSpec {
-    std::variant<LimitOptions, SiteColumnsOptions, AssemblyOptions, EmulationOptions> options;
-    std::string assembler = {};  ///< of AssemblyOptions, by its name: find_assembler()
+    std::variant<LimitOptions, PolicyOptions, SiteColumnsOptions, AssemblyOptions, EmulationOptions,
+                 CheckingOptions, TimingGateOptions>
+        options;
+    std::string assembler = {};  ///< of those that have one, by its name: find_assembler()
 };
 
 struct Task {
@@ -115,6 +125,10 @@ struct Task {
     Figures figures = {};
     std::vector<GateSpec> gates = {};
     std::string reference = {};  ///< of a signature by itself, where it is an expression: its text
+    /// Of the gates `checking` and `timing`; none of a task without them.
+    std::optional<measure::PoolOptions> pool = {};
+    /// Whether its costs are measured times.
+    [[nodiscard]] bool is_timed() const { return figures.cost == Objective::time_ratio; }
 };
 
 /// Reads a task. Of a workload it compiles the template. Errors: Errc::task_invalid with its place, and those
@@ -122,9 +136,17 @@ struct Task {
 [[nodiscard]] PTXGRAFT_API Expected<Task> parse_task(std::string_view text);
 
 /// The gates of a task, for a search whose archive is open already; empty where it has none. Those that
-/// assemble in this process, and those that emulate, are guarded(). Errors: those of the gates, and of
-/// find_assembler().
+/// assemble in this process, and those that emulate, are guarded(). Those of a pool open it, and the last of
+/// them closes it. Errors: those of the gates, of find_assembler() and of Pool::open;
+/// Errc::timing_not_possible for `timing` where there is no GPU.
 [[nodiscard]] PTXGRAFT_API Expected<std::vector<std::unique_ptr<Gate>>> gates_of(
     const Task& task, const std::string& archive = {});
+
+/// Times the elites of a task's search once more, in a pool of its own: confirm() with the protocol of the
+/// gate `timing`, its assembler, and beside it ptxas where it is found. Errors: those of confirm() and
+/// Pool::open; Errc::argument_invalid for a task without that gate.
+[[nodiscard]] PTXGRAFT_API Expected<std::vector<Finalist>> confirm(const Task& task,
+                                                                   std::span<const Elite> elites,
+                                                                   const std::string& archive = {});
 
 }  // namespace ptxgraft::search

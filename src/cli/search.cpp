@@ -7,6 +7,7 @@
 #include <atomic>
 #include <charconv>
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <thread>
@@ -144,6 +145,37 @@ search::Summary run(search::Search& search, const search::Task& task, const Sear
     return take(search.run(gates, options), {}, flags.archive);
 }
 
+// What was chosen by times is told by other ones.
+void confirm_best(const search::Search& search, const search::Task& task, const SearchFlags& flags) {
+    const auto finalists = take(search::confirm(task, search.elites(), flags.archive), {}, flags.task);
+    if (flags.json) {
+        Json all = Json::array();
+        for (const search::Finalist& one : finalists)
+            all.push_back({{"index", one.elite.index},
+                           {"status", name(one.status)},
+                           {"ratio", one.ratio},
+                           {"low", one.low},
+                           {"high", std::isfinite(one.high) ? Json(one.high) : Json("inf")},
+                           {"verdict", measure::name(one.verdict)},
+                           {"rounds", one.rounds},
+                           {"sessions", one.sessions},
+                           {"assemblers", one.assemblers},
+                           {"detail", one.detail}});
+        fmt::print("{}\n", json_line({{"event", "confirmed"}, {"finalists", std::move(all)}}));
+        return;
+    }
+    fmt::print("# measured again, in other processes, of the baseline's time:\n");
+    for (const search::Finalist& one : finalists)
+        if (one.status == search::Status::ok)
+            fmt::print(
+                "# candidate {}: {:.4f} ({:.4f} to {:.4f}), {}; {} rounds in "
+                "{} sessions, right by {}\n",
+                one.elite.index, one.ratio, one.low, one.high, measure::name(one.verdict), one.rounds,
+                one.sessions, fmt::join(one.assemblers, " and "));
+        else
+            fmt::print("# candidate {}: {}: {}\n", one.elite.index, name(one.status), one.detail);
+}
+
 // All programs of a few instructions, from the shortest on.
 void enumerate_task(const search::Task& task, const SearchFlags& flags) {
     Watch watch(task.budget.seconds);
@@ -212,6 +244,8 @@ void search_task(const SearchFlags& flags) {
         fmt::print("# ended by {}: {} judged of {} drawn, {} of them right, {} cells\n", name(summary.stop),
                    ledger.judged, ledger.drawn, ledger.by_status[0], ledger.cells);
     }
+    if (task.is_timed() && summary.stop != search::Stop::asked && !front.empty())
+        confirm_best(search, task, flags);
     if (summary.stop == search::Stop::asked) throw Failure{"stopped by Ctrl-C\n", interrupted};
 }
 
@@ -254,7 +288,8 @@ void show_best(const ArchiveFlags& flags) {
             all.push_back(Json::parse(search::json_text(elite, archive.space())));
         return print_json(all);
     }
-    const auto best = std::ranges::min_element(front, {}, &Elite::cost);
+    const auto best = std::ranges::min_element(
+        front, {}, [](const Elite& elite) { return std::pair(elite.bound(), elite.cost); });
     for (const Elite& elite : front) {
         const bool is_shown = &elite == &*best;
         fmt::print("// {}: candidate {}, cell {}{}\n", values_of(elite, archive.options().axes), elite.index,

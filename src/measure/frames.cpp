@@ -1,33 +1,24 @@
 // Frames as bytes: a header, and what link/archive.hpp makes of a struct. Numbers are little-endian, as the
 // machines are on which this is built.
 
-#include "measure/frames.hpp"
+#include "measure/frame_bytes.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <utility>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "link/archive.hpp"
-
 namespace ptxgraft::measure {
 
 static_assert(std::endian::native == std::endian::little);
 
-using link::Is;
-
 template <class Archive, Is<WorkerInfo> T> void visit(Archive& archive, T& hello) {
     auto& [library, assembler, driver, device, uuid, target, l2_bytes, multiprocessors, has_network] = hello;
     archive(library, assembler, driver, device, uuid, target, l2_bytes, multiprocessors, has_network);
-}
-template <class Archive, Is<VariantCode> T> void visit(Archive& archive, T& variant) {
-    auto& [ptx, entry, cubin] = variant;
-    archive(ptx, entry, cubin);
 }
 template <class Archive, Is<OpenRequest> T> void visit(Archive& archive, T& request) {
     auto& [workload, text] = request;
@@ -45,13 +36,9 @@ template <class Archive, Is<HealthRequest> T> void visit(Archive& archive, T& re
     auto& [workload] = request;
     archive(workload);
 }
-template <class Archive, Is<TimeRequest> T> void visit(Archive& archive, T& request) {
-    auto& [workload, bytes] = request;
-    archive(workload, bytes);
-}
 template <class Archive, Is<ProgressFrame> T> void visit(Archive& archive, T& progress) {
-    auto& [phase, beat] = progress;
-    archive(phase, beat);
+    auto& [phase, beat, variant] = progress;
+    archive(phase, beat, variant);
 }
 template <class Archive, Is<CheckedCase> T> void visit(Archive& archive, T& where) {
     auto& [shape, regime, seed] = where;
@@ -66,50 +53,6 @@ namespace {
 
 constexpr Finding last_finding = Finding::crashed;
 constexpr Regime last_regime = Regime::special;
-
-using link::Reader;
-using link::Writer;
-
-// What `write(Writer&)` writes, behind its header.
-template <class Write> std::string frame_of(FrameKind kind, std::uint64_t id, const Write& write) {
-    std::string bytes(sizeof(FrameHeader), '\0');
-    Writer writer(bytes);
-    write(writer);
-    // A longer one than can be said is one that nobody takes.
-    const std::size_t length = std::min<std::size_t>(bytes.size() - sizeof(FrameHeader), UINT32_MAX);
-    const FrameHeader header{.length = static_cast<std::uint32_t>(length), .kind = kind, .id = id};
-    std::memcpy(bytes.data(), &header, sizeof header);
-    return bytes;
-}
-template <class T> std::string frame_of_content(FrameKind kind, std::uint64_t id, const T& content) {
-    return frame_of(kind, id, [&](Writer& writer) { writer(content); });
-}
-template <class T> std::string frame_of_result(std::uint64_t id, const Expected<T>& result) {
-    return frame_of(FrameKind::result, id, [&](Writer& writer) {
-        writer(result.has_value());
-        if (result)
-            writer(*result);
-        else
-            writer(result.error());
-    });
-}
-
-tl::unexpected<Error> malformed(std::string_view what) {
-    return fail(Errc::frame_malformed, fmt::format("the payload is no {}", what));
-}
-template <class T> Expected<T> content_of(Reader payload, std::string_view what) {
-    Expected<T> content;
-    payload(*content);
-    if (!payload.is_whole()) return malformed(what);
-    return content;
-}
-template <class T> Expected<T> result_of(Reader payload, std::string_view what) {
-    bool is_good = false;
-    payload(is_good);
-    if (is_good) return content_of<T>(payload, what);
-    auto error = content_of<Error>(payload, what);
-    return tl::unexpected<Error>(error ? std::move(*error) : std::move(error.error()));
-}
 
 }  // namespace
 
@@ -143,17 +86,11 @@ std::string encode(std::uint64_t id, std::uint64_t workload, const VariantCode& 
 std::string encode(std::uint64_t id, const HealthRequest& request) {
     return frame_of_content(FrameKind::health, id, request);
 }
-std::string encode(std::uint64_t id, const TimeRequest& request) {
-    return frame_of_content(FrameKind::time, id, request);
-}
 std::string encode(std::uint64_t id, const ProgressFrame& progress) {
     return frame_of_content(FrameKind::progress, id, progress);
 }
 std::string encode(std::uint64_t id, const Expected<Opened>& result) { return frame_of_result(id, result); }
 std::string encode(std::uint64_t id, const Expected<Check>& result) { return frame_of_result(id, result); }
-std::string encode(std::uint64_t id, const Expected<std::string>& result) {
-    return frame_of_result(id, result);
-}
 std::string encode_bye(std::string_view why) { return frame_of_content(FrameKind::bye, 0, why); }
 
 Expected<WorkerInfo> decode_hello(std::string_view payload) {
@@ -168,12 +105,9 @@ Expected<CheckRequest> decode_check(std::string_view payload) {
 Expected<HealthRequest> decode_health(std::string_view payload) {
     return content_of<HealthRequest>(Reader(payload), "request for the baseline");
 }
-Expected<TimeRequest> decode_time(std::string_view payload) {
-    return content_of<TimeRequest>(Reader(payload), "request to time");
-}
 Expected<ProgressFrame> decode_progress(std::string_view payload) {
     auto progress = content_of<ProgressFrame>(Reader(payload), "progress");
-    if (progress && progress->phase > FramePhase::compare) return malformed("progress");
+    if (progress && progress->phase > FramePhase::session) return malformed("progress");
     return progress;
 }
 Expected<Opened> decode_opened(std::string_view payload) {
@@ -186,9 +120,6 @@ Expected<Check> decode_checked(std::string_view payload) {
     if (check && (check->finding > last_finding || check->where.regime > last_regime))
         return malformed("check");
     return check;
-}
-Expected<std::string> decode_timed(std::string_view payload) {
-    return result_of<std::string>(Reader(payload), "timing");
 }
 Expected<std::string> decode_bye(std::string_view payload) {
     return content_of<std::string>(Reader(payload), "bye");

@@ -6,15 +6,17 @@
 //     open                      progress*, result: Expected<Opened>
 //     check                     progress*, result: Expected<Check>
 //     health                    progress*, result: Expected<Check>, of the baseline
-//     time                      progress*, result: Expected<std::string>
+//     time                      progress*, result: Expected<Timed>
 //     bye                       its end
 //
 // A worker ends with `bye`, and why, when it gets what is no frame. Neither side believes a size that the
 // other sends.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "ptxgraft/measure/pool.hpp"
 
@@ -62,10 +64,19 @@ struct CheckRequest {
 struct HealthRequest {
     std::uint64_t workload = 0;
 };
-/// For whoever times (timing.hpp): its requests and results are bytes of its own.
 struct TimeRequest {
     std::uint64_t workload = 0;
-    std::string request;
+    std::vector<VariantCode> variants = {};  ///< none: the session is only to be closed
+    TimingOptions timing = {};
+    Protocol protocol = {};      ///< without `progress`
+    std::uint32_t requests = 0;  ///< behind so many the session measures its baseline again
+};
+/// What a session says of a request.
+struct Timed {
+    Report report = {};  ///< Sample::variant and in_flight count the request's variants
+    SessionFacts session = {};
+    std::uint64_t session_id = 0;
+    std::optional<Closing> closing = {};  ///< of all results of this session since the last one
 };
 /// What a request has come to.
 enum class FramePhase : std::uint16_t {
@@ -73,11 +84,19 @@ enum class FramePhase : std::uint16_t {
     load,     ///< a variant is being put on the device
     launch,   ///< launch number `beat` is under way
     compare,  ///< results are compared
+    session,  ///< a session is opened: the baseline is launched and compared
 };
 struct ProgressFrame {
     FramePhase phase = FramePhase::load;
     std::uint64_t beat = 0;  ///< one more each time
+    /// Of timing: whose launch or load it is, from 1 in the order of the request; 0: the baseline's.
+    std::uint32_t variant = 0;
 };
+
+inline constexpr std::size_t most_timed = 15;  ///< variants of a request, as Session::compare takes them
+
+/// The fields of a protocol as bytes: equal ones have equal bytes.
+[[nodiscard]] std::string bytes_of(const Protocol& protocol);
 
 /// The number of a workload: of its text.
 [[nodiscard]] std::uint64_t workload_key(std::string_view text);
@@ -91,7 +110,7 @@ struct ProgressFrame {
 [[nodiscard]] std::string encode(std::uint64_t id, const ProgressFrame& progress);
 [[nodiscard]] std::string encode(std::uint64_t id, const Expected<Opened>& result);
 [[nodiscard]] std::string encode(std::uint64_t id, const Expected<Check>& result);
-[[nodiscard]] std::string encode(std::uint64_t id, const Expected<std::string>& result);
+[[nodiscard]] std::string encode(std::uint64_t id, const Expected<Timed>& result);
 [[nodiscard]] std::string encode_bye(std::string_view why = {});
 
 /// The content of a payload, or the error that the other side has sent. Errc::frame_malformed for bytes that
@@ -104,7 +123,7 @@ struct ProgressFrame {
 [[nodiscard]] Expected<ProgressFrame> decode_progress(std::string_view payload);
 [[nodiscard]] Expected<Opened> decode_opened(std::string_view payload);
 [[nodiscard]] Expected<Check> decode_checked(std::string_view payload);
-[[nodiscard]] Expected<std::string> decode_timed(std::string_view payload);
+[[nodiscard]] Expected<Timed> decode_timed(std::string_view payload);
 [[nodiscard]] Expected<std::string> decode_bye(std::string_view payload);
 
 }  // namespace ptxgraft::measure

@@ -1,4 +1,4 @@
-// Opens workloads on a worker's device and checks variants of them.
+// Opens workloads on a worker's device, checks variants of them and times them.
 
 #include "measure/handler.hpp"
 
@@ -74,7 +74,7 @@ Handler::Handler(Device device, const CheckOptions& options) : device_(std::move
 
 // The slowest launch of the baseline is what the launches of variants are compared with.
 void Handler::step(CheckStep step) {
-    if (tell_ != nullptr) (*tell_)(step == CheckStep::launch ? FramePhase::launch : FramePhase::compare);
+    if (tell_ != nullptr) (*tell_)(step == CheckStep::launch ? FramePhase::launch : FramePhase::compare, 0);
     if (counted_ == nullptr) return;
     const auto now = std::chrono::steady_clock::now();
     if (step == CheckStep::launch) {
@@ -88,7 +88,7 @@ void Handler::step(CheckStep step) {
 
 Expected<Opened> Handler::open(const OpenRequest& request, const Tell& tell) {
     if (const auto known = find(request.workload)) return (*known)->opened;
-    tell(FramePhase::open);
+    tell(FramePhase::open, 0);
     const Workload workload = TRY(Workload::parse(request.text));
     Checker checker = TRY(Checker::open(workload, device_, options_));
     Opened opened{.hash = workload.hash(), .launches = 0};
@@ -99,7 +99,7 @@ Expected<Opened> Handler::open(const OpenRequest& request, const Tell& tell) {
     if (check->finding != Finding::right)
         return fail(Errc::baseline_wrong, fmt::format("it was right, and then {}", name(check->finding)));
     auto skeleton = TRY(syntax::parse(checker.baseline().ptx()));
-    open_.push_front({request.workload, opened, std::move(checker), std::move(skeleton)});
+    open_.push_front({request.workload, opened, std::move(checker), std::move(skeleton), {}});
     if (open_.size() > most_open) open_.pop_back();
     return open_.front().opened;
 }
@@ -118,7 +118,7 @@ Expected<Kernel> Handler::load(const Workspace& workspace, const VariantCode& va
 
 Expected<Check> Handler::check(const CheckRequest& request, const Tell& tell) {
     Workspace& workspace = *TRY(find(request.workload));
-    tell(FramePhase::load);
+    tell(FramePhase::load, 0);
     const auto kernel = or_out_of_memory([&] { return load(workspace, request.variant); });
     if (!kernel) return rejected(kernel.error());
     tell_ = &tell;
@@ -136,12 +136,11 @@ Expected<Check> Handler::health(const HealthRequest& request, const Tell& tell) 
     tell_ = nullptr;
     return check;
 }
-
-// A Session (timing.hpp) of this workspace's checker would answer here: its requests and results are bytes of
-// its own, and Protocol::progress tells the pool how far it is.
-Expected<std::string> Handler::time(const TimeRequest& request, const Tell&) {
-    TRY(find(request.workload));
-    return fail(Errc::timing_not_possible, "this worker does not time");
+Expected<Timed> Handler::time(const TimeRequest& request, const Tell& tell) {
+    Workspace& workspace = *TRY(find(request.workload));
+    return workspace.timekeeper.time(
+        workspace.checker, request, [&](const VariantCode& variant) { return load(workspace, variant); },
+        tell);
 }
 
 }  // namespace ptxgraft::measure

@@ -11,13 +11,10 @@
 #include <string_view>
 #include <utility>
 
-#include "measure/frames.hpp"
+#include "measure/timekeeper.hpp"
 #include "ptxgraft/syntax.hpp"
 
 namespace ptxgraft::measure {
-
-/// Is told what the request under way comes to.
-using Tell = std::function<void(FramePhase)>;
 
 class Handler {
   public:
@@ -30,8 +27,8 @@ class Handler {
     /// What a variant does is a finding: an error is the workload's, or the device's.
     [[nodiscard]] Expected<Check> check(const CheckRequest& request, const Tell& tell);
     [[nodiscard]] Expected<Check> health(const HealthRequest& request, const Tell& tell);
-    /// Times variants against each other.
-    [[nodiscard]] Expected<std::string> time(const TimeRequest& request, const Tell& tell);
+    /// Times variants beside the baseline, in the workload's session.
+    [[nodiscard]] Expected<Timed> time(const TimeRequest& request, const Tell& tell);
 
     /// Whether nothing works here any more, so that the process has to end.
     [[nodiscard]] bool is_lost() const { return !device_.health().ok(); }
@@ -42,6 +39,7 @@ class Handler {
         Opened opened;
         Checker checker;
         syntax::Module skeleton;  // what variants may do because it does
+        Timekeeper timekeeper = {};
     };
     [[nodiscard]] Expected<Workspace*> find(std::uint64_t key);
     void step(CheckStep step);

@@ -17,65 +17,18 @@
 namespace ptxgraft::measure {
 namespace {
 
-// A device for as long as this lives; none where all are sick.
-class Taken {
-  public:
-    Taken(Pool::Data& pool, std::uint64_t workload) : pool_(pool) {
-        std::unique_lock lock(pool.mutex);
-        pool.returned.wait(lock, [&] { return choose(workload) || is_hopeless(); });
-        if (seat_) pool.taken[*seat_] = true;
-    }
-    ~Taken() {
-        if (!seat_) return;
-        const std::scoped_lock lock(pool_.mutex);
-        pool_.taken[*seat_] = false;
-        pool_.returned.notify_all();
-    }
-    Taken(const Taken&) = delete;
-    Taken& operator=(const Taken&) = delete;
-
-    [[nodiscard]] Seat* seat() const { return seat_ ? pool_.seats[*seat_].get() : nullptr; }
-
-  private:
-    // An idle one, at best one that has the workload open.
-    bool choose(std::uint64_t workload) {
-        for (std::size_t k = 0; k < pool_.seats.size(); ++k) {
-            const Seat& seat = *pool_.seats[k];
-            if (pool_.taken[k] || seat.is_sick()) continue;
-            if (!seat_ || seat.has(workload)) seat_ = k;
-            if (seat.has(workload)) break;
-        }
-        return seat_.has_value();
-    }
-    // Those that are taken may come back.
-    [[nodiscard]] bool is_hopeless() const {
-        for (std::size_t k = 0; k < pool_.seats.size(); ++k)
-            if (pool_.taken[k] || !pool_.seats[k]->is_sick()) return false;
-        return true;
-    }
-
-    Pool::Data& pool_;
-    std::optional<std::size_t> seat_;
-};
-
-tl::unexpected<Error> all_are_sick(const Pool::Data& pool) {
-    std::string why;
-    for (std::size_t k = 0; k < pool.seats.size(); ++k)
-        why += fmt::format("{}{}: {}", k == 0 ? "" : "; ", pool.options.devices[k], pool.seats[k]->trouble());
-    return fail(Errc::measure_worker_failed, "all devices are sick: " + why);
-}
-
 Expected<Check> check_one(Pool::Data& pool, const WorkloadText& workload, const VariantCode& variant) {
     for (;;) {
         const Taken taken(pool, workload.key);
-        if (taken.seat() == nullptr) return all_are_sick(pool);
+        if (taken.seat() == nullptr) return pool.all_are_sick();
         if (auto check = TRY(taken.seat()->check(workload, variant))) return std::move(*check);
     }
 }
 
 void add(PoolReport& to, const PoolReport& report) {
-    const auto& [checks, deaths, late, recovered, slowest, sick] = report;
+    const auto& [checks, timings, deaths, late, recovered, slowest, sick] = report;
     to.checks += checks;
+    to.timings += timings;
     to.deaths += deaths;
     to.late += late;
     to.recovered += recovered;
@@ -84,6 +37,13 @@ void add(PoolReport& to, const PoolReport& report) {
 }
 
 }  // namespace
+
+tl::unexpected<Error> Pool::Data::all_are_sick() const {
+    std::string why;
+    for (std::size_t k = 0; k < seats.size(); ++k)
+        why += fmt::format("{}{}: {}", k == 0 ? "" : "; ", options.devices[k], seats[k]->trouble());
+    return fail(Errc::measure_worker_failed, "all devices are sick: " + why);
+}
 
 Expected<VariantCode> code_of(const Skeleton& skeleton, std::span<const Graft> grafts, std::string_view entry,
                               const Assembler* assembler) {
@@ -122,15 +82,9 @@ std::vector<Expected<Check>> Pool::health(std::string_view workload) const {
     const WorkloadText text{workload_key(workload), workload};
     std::vector<Expected<Check>> results;
     for (std::size_t k = 0; k < data_->seats.size(); ++k) {
-        std::unique_lock lock(data_->mutex);
-        data_->returned.wait(lock, [&] { return !data_->taken[k]; });
-        if (data_->seats[k]->is_sick()) continue;
-        data_->taken[k] = true;
-        lock.unlock();
-        auto check = data_->seats[k]->health(text);
-        lock.lock();
-        data_->taken[k] = false;
-        data_->returned.notify_all();
+        const Taken taken(*data_, k, Taken::This{});
+        if (taken.seat()->is_sick()) continue;
+        const auto check = taken.seat()->health(text);
         if (!check)
             results.emplace_back(tl::unexpected(check.error()));
         else if (*check)

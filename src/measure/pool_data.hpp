@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "measure/timing_call.hpp"
+
 #include "measure/worker.hpp"
 
 namespace ptxgraft::measure {
@@ -41,6 +43,10 @@ class Seat {
     [[nodiscard]] Expected<std::optional<Check>> check(const WorkloadText& workload,
                                                        const VariantCode& variant);
     [[nodiscard]] Expected<std::optional<Check>> health(const WorkloadText& workload);
+    /// Times a part of a call, which hears what came of it.
+    void time(const WorkloadText& workload, TimingCall& call, TimingPart part);
+    /// Measures the baseline again in the session that has timed last, where the call waits for that.
+    void close_session(const WorkloadText& workload, TimingCall& call);
 
     [[nodiscard]] const PoolReport& report() const { return report_; }
     [[nodiscard]] const std::string& trouble() const { return trouble_; }  ///< why it is sick
@@ -56,6 +62,10 @@ class Seat {
     void bury(const Death& death);
     void let_die();
     void blame_device(std::string why);
+    void blame_session(std::string why);
+    void take_timing(TimingCall& call, TimingPart part, Expected<Timed>& timed);
+    [[nodiscard]] TimeRequest request_of(const WorkloadText& workload, const TimingCall& call) const;
+    void await_others() const;
 
     const PoolOptions& options_;
     const std::string device_;
@@ -64,6 +74,7 @@ class Seat {
     std::vector<std::pair<std::uint64_t, std::string>> known_;  // workloads that were open here; last first
     std::optional<Worker::Clock::time_point> died_at_;  // until its successor has found the baseline right
     std::uint32_t baseline_deaths_ = 0;
+    std::uint32_t session_deaths_ = 0;  // one after the other, of workers that were opening a session
     bool is_sick_ = false;
     std::string trouble_;
     PoolReport report_;
@@ -80,6 +91,56 @@ struct Pool::Data {
     mutable std::mutex mutex;
     std::condition_variable returned;
     std::vector<bool> taken;
+
+    [[nodiscard]] tl::unexpected<Error> all_are_sick() const;
+};
+
+/// A device for as long as this lives; none where all are sick.
+class Taken {
+  public:
+    /// An idle one, at best one that has the workload open.
+    Taken(Pool::Data& pool, std::uint64_t workload) : pool_(pool) {
+        std::unique_lock lock(pool.mutex);
+        pool.returned.wait(lock, [&] { return choose(workload) || is_hopeless(); });
+        if (seat_) pool.taken[*seat_] = true;
+    }
+    /// The one of this number, sick or not.
+    struct This {};
+    Taken(Pool::Data& pool, std::size_t number, This) : pool_(pool), seat_(number) {
+        std::unique_lock lock(pool.mutex);
+        pool.returned.wait(lock, [&] { return !pool.taken[number]; });
+        pool.taken[number] = true;
+    }
+    ~Taken() {
+        if (!seat_) return;
+        const std::scoped_lock lock(pool_.mutex);
+        pool_.taken[*seat_] = false;
+        pool_.returned.notify_all();
+    }
+    Taken(const Taken&) = delete;
+    Taken& operator=(const Taken&) = delete;
+
+    [[nodiscard]] Seat* seat() const { return seat_ ? pool_.seats[*seat_].get() : nullptr; }
+
+  private:
+    bool choose(std::uint64_t workload) {
+        for (std::size_t k = 0; k < pool_.seats.size(); ++k) {
+            const Seat& seat = *pool_.seats[k];
+            if (pool_.taken[k] || seat.is_sick()) continue;
+            if (!seat_ || seat.has(workload)) seat_ = k;
+            if (seat.has(workload)) break;
+        }
+        return seat_.has_value();
+    }
+    // Those that are taken may come back.
+    [[nodiscard]] bool is_hopeless() const {
+        for (std::size_t k = 0; k < pool_.seats.size(); ++k)
+            if (pool_.taken[k] || !pool_.seats[k]->is_sick()) return false;
+        return true;
+    }
+
+    Pool::Data& pool_;
+    std::optional<std::size_t> seat_;
 };
 
 }  // namespace ptxgraft::measure

@@ -182,7 +182,8 @@ class Comparing {
     void evaluate() {
         report_.least_effect = judged().least_effect;
         report_.noisy_rounds = rounds_.noisy();
-        report_.is_shared = s_.facts.is_shared || (s_.nvml != nullptr && s_.nvml->processes() > 1);
+        report_.is_shared =
+            s_.facts.is_shared || (s_.nvml != nullptr && s_.nvml->processes() > s_.protocol.own_processes);
         report_.baseline_milliseconds = median_of(baseline_, Purpose::report);
         report_.baseline_cold_milliseconds =
             s_.facts.batch > 1 ? median_of(baseline_, Purpose::cold) : report_.baseline_milliseconds;
@@ -252,8 +253,8 @@ class Comparing {
 
 std::string_view name(Tier tier) { return tiers[static_cast<std::size_t>(tier)].name; }
 std::string_view name(TimingStatus status) {
-    static constexpr std::array<std::string_view, 6> names{"ok",    "noisy",  "impossible",
-                                                           "wrong", "failed", "device_lost"};
+    static constexpr std::array<std::string_view, 9> names{
+        "ok", "noisy", "impossible", "wrong", "failed", "device_lost", "rejected", "hang", "crashed"};
     return names[static_cast<std::size_t>(status)];
 }
 std::string_view name(ClockSource source) {

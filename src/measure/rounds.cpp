@@ -85,6 +85,7 @@ Expected<void> Rounds::compare_digests(Participant& participant, const Measured&
     for (std::size_t i = 0; i < settings.size(); ++i) {
         const Setting& setting = settings[i];
         if (measured.digests[i] == participant.wanted[setting.image]) continue;
+        announce(participant, Progress::Phase::compare);
         const std::vector<std::byte> now = TRY(s_.sampler->content(setting.place));
         const Finding finding = TRY(s_.sets.examine(s_.launch, setting.image, now));
         participant.finding = finding == Finding::right ? Finding::not_deterministic : finding;
@@ -104,6 +105,7 @@ Expected<void> Rounds::admit(Participant& participant, std::span<const std::uint
         if (!measured) return {};
         digests[image] = measured->digests[0];
         if (!known.empty() && known[image] == digests[image]) continue;
+        announce(participant, Progress::Phase::compare);
         const std::vector<std::byte> now = TRY(s_.sampler->content(setting.place));
         participant.finding = TRY(s_.sets.examine(s_.launch, image, now));
         if (participant.finding != Finding::right)

@@ -109,16 +109,15 @@ class Server {
 
     // The frame of a result; an error for what is no request.
     Expected<std::string> answer_to(const FrameHeader& header, std::string_view payload) {
-        const Tell tell = [&, beat = std::uint64_t{0}](FramePhase phase) mutable {
-            static_cast<void>(write_all(output_, encode(header.id, ProgressFrame{phase, ++beat})));
+        const Tell tell = [&, beat = std::uint64_t{0}](FramePhase phase, std::uint32_t variant) mutable {
+            static_cast<void>(write_all(output_, encode(header.id, ProgressFrame{phase, ++beat, variant})));
         };
         switch (header.kind) {
             case FrameKind::open: return answer<Opened>(header, decode_open(payload), tell, &Handler::open);
             case FrameKind::check: return answer_check(header, payload, tell);
             case FrameKind::health:
                 return answer<Check>(header, decode_health(payload), tell, &Handler::health);
-            case FrameKind::time:
-                return answer<std::string>(header, decode_time(payload), tell, &Handler::time);
+            case FrameKind::time: return answer<Timed>(header, decode_time(payload), tell, &Handler::time);
             default: return fail(Errc::frame_malformed, "it is no request");
         }
     }
@@ -179,7 +178,7 @@ Expected<void> serve_worker(const ServeOptions& options) {
     const bool is_alone = options.device.starts_with("emulator") && leave_network();
     self::come_first_when_memory_is_short();
     self::end_with(::getppid(), {files.output});
-    const auto device = Device::open(options.device);
+    const auto device = Device::open(options.device, options.how);
     auto info = device ? describe_worker(*device) : tl::unexpected(device.error());
     if (!info) {
         static_cast<void>(write_all(files.output, encode_bye(message(info.error()))));

@@ -69,7 +69,7 @@ void choose_clock(Session::Data& s) {
     s.sampler->use(s.nvml.get());
     s.sampler->use_marker(s.nvml == nullptr);
     s.facts.clock = s.nvml != nullptr ? ClockSource::nvml : ClockSource::marker;
-    s.facts.is_shared = s.nvml != nullptr && s.nvml->processes() > 1;
+    s.facts.is_shared = s.nvml != nullptr && s.nvml->processes() > s.protocol.own_processes;
 }
 
 Expected<void> measure_events(Session::Data& s) {

@@ -98,8 +98,8 @@ Opened Worker::use(std::uint64_t workload) {
 }
 
 Answer<Opened> Worker::open(std::uint64_t workload, std::string_view text, const std::stop_token& stop) {
-    const auto payload =
-        ask(encode(++last_id_, OpenRequest{workload, std::string(text)}), {}, options_.deadlines.open, stop);
+    const auto payload = ask(encode(++last_id_, OpenRequest{workload, std::string(text)}), {},
+                             options_.deadlines.open, options_.deadlines.open + time_of_check({}), stop);
     auto answer = read(payload, decode_opened);
     const auto* const opened = std::get_if<Expected<Opened>>(&answer);
     if (opened != nullptr && *opened) {
@@ -110,13 +110,39 @@ Answer<Opened> Worker::open(std::uint64_t workload, std::string_view text, const
 }
 
 Answer<Check> Worker::check(std::uint64_t workload, const VariantCode& variant) {
-    return read(ask(encode(++last_id_, workload, variant), use(workload), options_.deadlines.load, {}),
+    const Opened opened = use(workload);
+    const auto first = options_.deadlines.load;
+    return read(ask(encode(++last_id_, workload, variant), opened, first, first + time_of_check(opened)),
                 decode_checked);
 }
 
 Answer<Check> Worker::health(std::uint64_t workload) {
-    return read(ask(encode(++last_id_, HealthRequest{workload}), use(workload), options_.deadlines.load, {}),
-                decode_checked);
+    const Opened opened = use(workload);
+    const auto first = options_.deadlines.load;
+    return read(
+        ask(encode(++last_id_, HealthRequest{workload}), opened, first, first + time_of_check(opened)),
+        decode_checked);
+}
+
+Answer<Timed> Worker::time(const TimeRequest& request) {
+    has_timed_ = true;
+    const Deadlines& deadlines = options_.deadlines;
+    const auto whole = deadlines.open + deadlines.timing + request.variants.size() * deadlines.load;
+    auto answer =
+        read(ask(encode(++last_id_, request), use(request.workload), deadlines.load, whole), decode_timed);
+    const auto* const timed = std::get_if<Expected<Timed>>(&answer);
+    if (timed == nullptr || !*timed || (*timed)->report.variants.size() == request.variants.size()) {
+        session_ = timed != nullptr && *timed ? (*timed)->session_id : 0;
+        return answer;
+    }
+    partner_->close();
+    partner_->kill();
+    return Death{.how = "timed other variants than it was asked for"};
+}
+
+// However often it says that it goes on, there are only so many launches.
+Worker::Clock::duration Worker::time_of_check(const Opened& opened) const {
+    return (opened.launches + 1) * (time_of(FramePhase::launch, opened) + options_.deadlines.compare);
 }
 
 template <class T>
@@ -133,7 +159,8 @@ Answer<T> Worker::read(const std::variant<std::string, Death>& payload,
 Worker::Clock::duration Worker::time_of(FramePhase phase, const Opened& opened) const {
     const Deadlines& deadlines = options_.deadlines;
     switch (phase) {
-        case FramePhase::open: return deadlines.open;
+        case FramePhase::open:
+        case FramePhase::session: return deadlines.open;
         case FramePhase::load: return deadlines.load;
         case FramePhase::compare: return deadlines.compare;
         case FramePhase::launch: break;
@@ -144,20 +171,18 @@ Worker::Clock::duration Worker::time_of(FramePhase phase, const Opened& opened) 
 }
 
 std::variant<std::string, Death> Worker::ask(const std::string& request, const Opened& opened,
-                                             Clock::duration first, const std::stop_token& stop) {
+                                             Clock::duration first, Clock::duration whole,
+                                             const std::stop_token& stop) {
     const std::uint64_t id = last_id_;
-    const auto now = Clock::now();
-    // However often it says that it goes on, there are only so many launches.
-    const auto last =
-        now + first +
-        (opened.launches + 1) * (time_of(FramePhase::launch, opened) + options_.deadlines.compare);
+    const auto now = Clock::now(), last = now + whole;
     Clock::time_point end = now + first;
     if (const Wait waited = partner_->send(request, Patience(end, stop)); !partner_->is_open())
         return died(waited);
-    for (std::uint64_t beat = 0;;) {
+    for (ProgressFrame said;;) {
         auto came = next(std::min(end, last), stop);
         if (Death* const death = std::get_if<Death>(&came)) {
-            death->has_begun = beat > 0;
+            death->has_begun = said.beat > 0;
+            death->last = said;
             return std::move(*death);
         }
         Frame& frame = std::get<Frame>(came);
@@ -169,9 +194,11 @@ std::variant<std::string, Death> Worker::ask(const std::string& request, const O
         if (!progress) {
             partner_->close();
             partner_->kill();
-            return Death{.how = "sent what means nothing: " + message(progress.error())};
+            return Death{.has_begun = said.beat > 0,
+                         .last = said,
+                         .how = "sent what means nothing: " + message(progress.error())};
         }
-        if (progress->beat > std::exchange(beat, progress->beat))
+        if (progress->beat > std::exchange(said, *progress).beat)
             end = Clock::now() + time_of(progress->phase, opened);
     }
 }

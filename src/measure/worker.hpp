@@ -20,7 +20,9 @@ namespace ptxgraft::measure {
 struct Death {
     bool is_late = false;    ///< its time was up, and it was killed
     bool has_begun = false;  ///< with the request, and said so
-    std::string how = {};    ///< in words
+    /// What it said last of it.
+    ProgressFrame last = {};
+    std::string how = {};  ///< in words
 };
 /// What a request came to: an answer, or the worker's end.
 template <class T> using Answer = std::variant<Expected<T>, Death>;
@@ -46,6 +48,10 @@ class Worker {
                                       const std::stop_token& stop = {});
     [[nodiscard]] Answer<Check> check(std::uint64_t workload, const VariantCode& variant);
     [[nodiscard]] Answer<Check> health(std::uint64_t workload);
+    [[nodiscard]] Answer<Timed> time(const TimeRequest& request);
+    [[nodiscard]] bool has_timed() const { return has_timed_; }
+    /// Of the last request to time; 0: none was answered.
+    [[nodiscard]] std::uint64_t session() const { return session_; }
 
   private:
     struct Open {
@@ -61,9 +67,11 @@ class Worker {
     };
     /// The next frame; without one the talk is closed.
     [[nodiscard]] std::variant<Frame, Death> next(Clock::time_point end, const std::stop_token& stop);
-    /// The payload of a request's result. `first` is the time that the first phase has.
+    /// The payload of a request's result. `first` is the time that the first phase has, `whole` all of them.
     [[nodiscard]] std::variant<std::string, Death> ask(const std::string& request, const Opened& opened,
-                                                       Clock::duration first, const std::stop_token& stop);
+                                                       Clock::duration first, Clock::duration whole,
+                                                       const std::stop_token& stop = {});
+    [[nodiscard]] Clock::duration time_of_check(const Opened& opened) const;
     template <class T>
     [[nodiscard]] Answer<T> read(const std::variant<std::string, Death>& payload,
                                  Expected<T> (*decode)(std::string_view));
@@ -76,6 +84,8 @@ class Worker {
     WorkerInfo info_;
     std::vector<Open> open_;  // that the worker keeps: what was used last is the last
     std::uint64_t last_id_ = 0;
+    bool has_timed_ = false;
+    std::uint64_t session_ = 0;
 };
 
 }  // namespace ptxgraft::measure

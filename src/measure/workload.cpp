@@ -97,7 +97,7 @@ std::uint64_t hash_of(const Workload::Data& data) {
 
 // What right variants compute is right for the baseline too, where nothing else is said of it.
 Expected<std::shared_ptr<const Workload::Data>> data_of(const Template& from, WorkloadOptions options,
-                                                        Skeleton skeleton) {
+                                                        Skeleton skeleton, std::string text = {}) {
     TRY(check(options));
     Skeleton reference = TRY(from.reference(options.choices, options.target, options.cuda));
     TRY(check_wanted(reference, options.wanted));
@@ -105,8 +105,9 @@ Expected<std::shared_ptr<const Workload::Data>> data_of(const Template& from, Wo
         if (!names(options.baseline, graft.site) && skeleton.site(graft.site) != nullptr)
             options.baseline.push_back(graft);
     TRY(skeleton.render(options.baseline));
-    Workload::Data data{from, std::move(options), std::move(skeleton), std::move(reference)};
+    Workload::Data data{from, std::move(options), std::move(skeleton), std::move(reference), 0, {}};
     data.hash = hash_of(data);
+    data.text = std::move(text);
     return std::make_shared<const Workload::Data>(std::move(data));
 }
 
@@ -220,7 +221,7 @@ Expected<std::shared_ptr<const Workload::Data>> parse_data(std::string_view text
     Skeleton skeleton = TRY(from.skeleton(options.choices, options.target, options.cuda));
     options.wanted = TRY(grafts_of(said.wanted, "wanted", skeleton));
     options.baseline = TRY(grafts_of(said.baseline, "baseline", skeleton));
-    return data_of(from, std::move(options), std::move(skeleton));
+    return data_of(from, std::move(options), std::move(skeleton), std::string(text));
 }
 
 }  // namespace
@@ -244,6 +245,7 @@ const Template& Workload::from() const { return data_->from; }
 const WorkloadOptions& Workload::options() const { return data_->options; }
 const Skeleton& Workload::skeleton() const { return data_->skeleton; }
 const Skeleton& Workload::reference() const { return data_->reference; }
+const std::string& Workload::text() const { return data_->text; }
 std::uint64_t Workload::hash() const { return data_->hash; }
 
 }  // namespace ptxgraft::measure

@@ -11,6 +11,7 @@ struct Workload::Data {
     WorkloadOptions options;
     Skeleton skeleton, reference;
     std::uint64_t hash = 0;
+    std::string text = {};  // of parse()
 };
 
 }  // namespace ptxgraft::measure

@@ -7,6 +7,7 @@
 
 #include "base/try.hpp"
 #include "search/archive_data.hpp"
+#include "search/measurements.hpp"
 #include "search/options_text.hpp"
 #include "search/population.hpp"
 #include "search/state.hpp"
@@ -215,15 +216,19 @@ Expected<std::vector<Elite>> Archive::elites() const {
             .genome = std::make_shared<const Genome>(result.genome ? *result.genome : candidate.genome),
             .cost = result.cost,
             .descriptor = result.descriptor,
-            .is_feasible = true};
+            .is_feasible = true,
+            .low = result.low,
+            .high = result.high};
         all.insert(cell_of(member.descriptor, data_->options.axes), member, 1);
     }));
     std::vector<Elite> made;
-    for (const auto& [cell, members] : all.cells()) {
-        const Member& best = members.front();
-        made.push_back({best.index, *best.genome, best.cost, best.descriptor, cell});
-    }
+    for (const auto& [cell, members] : all.cells()) { made.push_back(members.front().as_elite(cell)); }
     return made;
+}
+
+Expected<Measurements> Archive::measurements() const {
+    if (!data_->sources.empty()) return Measurements{};
+    return read_measurements(data_->store.database());
 }
 
 Expected<void> Archive::export_json(const std::function<void(std::string_view)>& line) const {

@@ -8,6 +8,7 @@
 #include "base/try.hpp"
 #include "ptxgraft/target.hpp"
 #include "search/figures.hpp"
+#include "search/findings.hpp"
 #include "search/lengths.hpp"
 
 namespace ptxgraft::search {
@@ -18,24 +19,6 @@ using measure::Checker;
 using measure::Finding;
 
 constexpr float never_tried = 3e38f;
-
-Status status_of(Finding finding) {
-    switch (finding) {
-        case Finding::right: return Status::ok;
-        case Finding::hang: return Status::timed_out;
-        case Finding::fault:
-        case Finding::device_lost: return Status::crashed;
-        default: return Status::wrong;
-    }
-}
-
-std::string detail_of(const Check& check) {
-    std::string text(measure::name(check.finding));
-    if (check.error.code != Errc::ok) return text + ": " + message(check.error);
-    if (check.finding != Finding::wrong) return text + ": " + check.tensor;
-    return text + ": " + check.tensor + "[" + std::to_string(check.element) + "] is " +
-           std::to_string(check.got) + ", not " + std::to_string(check.wanted);
-}
 
 class EmulationGate final : public Gate {
   public:

@@ -15,7 +15,7 @@ namespace ptxgraft::search {
 namespace {
 
 constexpr std::array<std::string_view, objective_count> objective_names = {
-    "instructions", "error", "registers", "code_bytes", "machine_instructions"};
+    "instructions", "error", "registers", "code_bytes", "machine_instructions", "time_ratio"};
 
 }  // namespace
 

@@ -9,6 +9,7 @@
 namespace ptxgraft::search {
 
 bool Member::is_better_than(const Member& other) const {
+    if (bound() != other.bound()) return bound() < other.bound();
     if (cost != other.cost) return cost < other.cost;
     return std::ranges::lexicographical_compare(descriptor, other.descriptor);
 }

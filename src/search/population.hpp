@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "ptxgraft/search.hpp"
@@ -24,8 +25,14 @@ struct Member {
     double cost = 0;
     std::vector<double> descriptor;
     bool is_feasible = false;
+    double low = 0, high = 0;  ///< of the cost
 
-    /// By cost, then by the descriptor from its first value on.
+    [[nodiscard]] double bound() const { return cost < high ? high : cost; }
+    [[nodiscard]] Elite as_elite(std::vector<std::uint32_t> cell) const {
+        return {index, *genome, cost, descriptor, std::move(cell), low, high};
+    }
+
+    /// By what the cost may be at most, by the cost, then by the descriptor from its first value on.
     [[nodiscard]] bool is_better_than(const Member& other) const;
 };
 

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <ctime>
 #include <deque>
+#include <tuple>
 
 #include "base/threads.hpp"
 #include "base/try.hpp"
@@ -100,7 +101,8 @@ bool is_usable(const Result& result, const Space& space) {
     if (static_cast<std::size_t>(result.status) >= status_names.size()) return false;
     if (result.genome && !is_of(*result.genome, space)) return false;
     const auto is_right = [](double value) { return !std::isnan(value) && value != -HUGE_VAL; };
-    return is_right(result.cost) && std::ranges::all_of(result.descriptor, is_right) &&
+    return is_right(result.cost) && is_right(result.low) && is_right(result.high) &&
+           std::ranges::all_of(result.descriptor, is_right) &&
            std::ranges::none_of(result.errors, [](float e) { return std::isnan(e) || e < 0; });
 }
 
@@ -407,8 +409,8 @@ Expected<Summary> Search::run(std::span<Gate* const> gates, const RunOptions& op
     const auto best = [&]() -> std::optional<Elite> {
         std::optional<Elite> found;
         for (Elite& elite : d.state->elites())
-            if (!found || elite.cost < found->cost ||
-                (elite.cost == found->cost && elite.index < found->index))
+            if (!found || std::tuple(elite.bound(), elite.cost, elite.index) <
+                              std::tuple(found->bound(), found->cost, found->index))
                 found = std::move(elite);
         return found;
     };
@@ -418,7 +420,7 @@ Expected<Summary> Search::run(std::span<Gate* const> gates, const RunOptions& op
                        if (k >= elite.descriptor.size() ||
                            elite.descriptor[k] > options.target->descriptor[k])
                            return false;
-                   return elite.cost <= options.target->cost;
+                   return elite.bound() <= options.target->cost;
                });
     };
     const auto is_late = [&] {

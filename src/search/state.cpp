@@ -204,7 +204,9 @@ void State::commit(Candidate& candidate, Result& result) {
                   .genome = std::make_shared<const Genome>(std::move(genome)),
                   .cost = result.cost,
                   .descriptor = std::move(result.descriptor),
-                  .is_feasible = result.status == Status::ok};
+                  .is_feasible = result.status == Status::ok,
+                  .low = result.low,
+                  .high = result.high};
     if (member.is_feasible) all_.insert(cell_of(member.descriptor, options_.axes), member, 1);
     const bool is_elite = islands_[candidate.island].commit(std::move(member), result.errors, options_,
                                                             candidate.refine == Refine::constants);
@@ -256,10 +258,7 @@ void State::end_block(std::uint64_t block) {
 
 std::vector<Elite> State::elites() const {
     std::vector<Elite> made;
-    for (const auto& [cell, members] : all_.cells()) {
-        const Member& best = members.front();
-        made.push_back({best.index, *best.genome, best.cost, best.descriptor, cell});
-    }
+    for (const auto& [cell, members] : all_.cells()) { made.push_back(members.front().as_elite(cell)); }
     return made;
 }
 

@@ -134,6 +134,7 @@ struct Store::Data {
 };
 
 Store::Store(std::unique_ptr<Data> data) : data_(std::move(data)) {}
+sqlite3* Store::database() const { return data_->database.get(); }
 Store::Store(Store&&) noexcept = default;
 Store& Store::operator=(Store&&) noexcept = default;
 Store::~Store() = default;

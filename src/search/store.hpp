@@ -14,6 +14,8 @@
 /// | `gate` | place in the cascade, name, what came in and went on, seconds of processors: of all processes |
 /// | `source` | of a collection alone: place, first index, indices, options, task, digest of a search |
 ///
+/// Beside them are the tables `attempt` (attempts.cpp) and those of measurements (measurements.hpp).
+///
 /// In `about` stands, behind a run that has ended, what ended it (`stop`). Gates' prices and that are no part
 /// of an export: they differ between runs of one search. Older archives have neither.
 ///
@@ -27,6 +29,8 @@
 #include <vector>
 
 #include "ptxgraft/search.hpp"
+
+struct sqlite3;
 
 namespace ptxgraft::search {
 
@@ -77,6 +81,8 @@ class Store {
     [[nodiscard]] Expected<void> add(const StoredSource& source);
     [[nodiscard]] Expected<void> set_stop(std::string_view stop);
     [[nodiscard]] Expected<void> flush();
+
+    [[nodiscard]] sqlite3* database() const;  ///< for tables that are others' (measurements.hpp)
 
     Store(Store&&) noexcept;
     Store& operator=(Store&&) noexcept;

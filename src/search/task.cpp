@@ -24,10 +24,11 @@ using json::needed;
 using json::text_of;
 using json::within;
 
-constexpr std::array<std::string_view, objective_count> objectives = {"instructions", "error", "registers",
-                                                                      "code_bytes", "machine_instructions"};
+constexpr std::array<std::string_view, objective_count> objectives = {
+    "instructions", "error", "registers", "code_bytes", "machine_instructions", "time_ratio"};
 constexpr std::array<std::string_view, 3> strategies = {"evolve", "random", "climb"};
-constexpr std::array<std::string_view, 4> gate_names = {"limits", "columns", "assembly", "emulation"};
+constexpr std::array<std::string_view, 7> gate_names = {"limits",    "policy",   "columns", "assembly",
+                                                        "emulation", "checking", "timing"};
 
 Expected<bool> truth_of(const JsonValue& value, std::string_view key) {
     TRY(check_kind(value, JsonKind::boolean, key));
@@ -96,7 +97,7 @@ class TaskReader {
     Expected<void> read_kernel(const JsonValue& root, std::string_view text) {
         TRY(check_keys(root, "a task of a workload",
                        {"workload", "sites", "constants", "tunables", "perturb", "objective", "axes",
-                        "options", "budget", "target", "gates"}));
+                        "options", "budget", "target", "gates", "devices"}));
         const JsonValue& workload = *root.find("workload");
         TRY(check_kind(workload, JsonKind::object, "workload"));
         task_.workload = TRY(measure::Workload::parse(in_place(text, workload)));
@@ -148,7 +149,7 @@ class TaskReader {
             figures.cost = TRY(json::choice<Objective>(*value, "objective", objectives));
             if (!task_.workload && figures.cost > Objective::error)
                 return mistake(value->span,
-                               fmt::format("\"{}\" is of machine code: it wants a workload", value->text));
+                               fmt::format("\"{}\" is of a whole kernel: it wants a workload", value->text));
         }
         task_.columns.objective =
             figures.cost == Objective::error ? Objective::error : Objective::instructions;
@@ -165,10 +166,10 @@ class TaskReader {
     }
     Expected<void> read_axes(const JsonValue& value, std::vector<Axis>& axes) const {
         const bool is_kernel = task_.workload.has_value();
-        TRY(is_kernel
-                ? check_keys(value, "axes",
-                             {"instructions", "error", "registers", "code_bytes", "machine_instructions"})
-                : check_keys(value, "axes", {"instructions", "error"}));
+        TRY(is_kernel ? check_keys(value, "axes",
+                                   {"instructions", "error", "registers", "code_bytes",
+                                    "machine_instructions", "time_ratio"})
+                      : check_keys(value, "axes", {"instructions", "error"}));
         if (is_kernel) axes.resize(0);  // those that are said, in their order
         for (const JsonValue& item : value.items) {
             auto at = std::ranges::find(axes, item.key, &Axis::name);
@@ -183,8 +184,11 @@ class TaskReader {
     Expected<void> read_gates(const JsonValue& root) {
         const JsonValue* const gates = root.find("gates");
         if (gates == nullptr) {
+            if (task_.is_timed()) task_.gates.push_back({PolicyOptions{}, {}});
             if (has_screen()) task_.gates.push_back({SiteColumnsOptions{}, {}});
-            if (task_.workload) task_.gates.push_back({EmulationOptions{}, {}});
+            if (task_.workload && !task_.is_timed()) task_.gates.push_back({EmulationOptions{}, {}});
+            if (task_.is_timed()) task_.gates.push_back({CheckingOptions{}, {}});
+            if (task_.is_timed()) task_.gates.push_back({TimingGateOptions{}, {}});
         } else {
             TRY(check_kind(*gates, JsonKind::array, "gates"));
             if (gates->items.empty()) return mistake(gates->span, "\"gates\" has none");
@@ -193,7 +197,21 @@ class TaskReader {
         if (!has_gate<SiteColumnsOptions>()) task_.options.refine = false;  // nobody would
         for (GateSpec& gate : task_.gates)
             std::visit([&](auto& options) { options.figures = task_.figures; }, gate.options);
+        TRY(read_devices(root));
         return check_figures(root);
+    }
+    // The pool, where a gate asks one.
+    Expected<void> read_devices(const JsonValue& root) {
+        if (has_gate<CheckingOptions>() || has_gate<TimingGateOptions>()) task_.pool.emplace();
+        const JsonValue* const devices = root.find("devices");
+        if (devices == nullptr) return {};
+        TRY(check_kind(*devices, JsonKind::array, "devices"));
+        if (!task_.pool) return mistake(devices->key_span, "no gate of this task asks devices");
+        if (devices->items.empty()) return mistake(devices->span, "\"devices\" has none");
+        task_.pool->devices.clear();
+        for (const JsonValue& item : devices->items)
+            task_.pool->devices.push_back(TRY(text_of(item, "a device")));
+        return {};
     }
     [[nodiscard]] bool has_screen() const {
         return !task_.workload ||
@@ -215,15 +233,18 @@ class TaskReader {
             return mistake(place, fmt::format("no gate is named \"{}\"; there are {}", name,
                                               fmt::join(gate_names, ", ")));
         const auto which = known - gate_names.begin();
-        if (which >= 2 && !task_.workload)
+        if (which >= 3 && !task_.workload)
             return mistake(place, fmt::format("the gate \"{}\" wants a workload", name));
-        if (which == 1 && !has_screen())
+        if (which == 2 && !has_screen())
             return mistake(place, "no site has \"inputs\" and a \"reference\" for the gate \"columns\"");
         switch (which) {
             case 0: return read_limits(limits);
-            case 1: return read_columns(limits);
-            case 2: return read_assembly(limits);
-            default: return read_emulation(limits);
+            case 1: return read_policy(limits);
+            case 2: return read_columns(limits);
+            case 3: return read_assembly(limits);
+            case 4: return read_emulation(limits);
+            case 5: return read_checking(limits);
+            default: return read_timing(limits);
         }
     }
     static Expected<std::uint32_t> count_of(const JsonValue& value) {
@@ -288,6 +309,36 @@ class TaskReader {
         task_.gates.push_back({std::move(options), {}});
         return {};
     }
+    Expected<void> read_policy(const JsonValue& said) {
+        TRY(check_keys(said, "policy", {}));
+        task_.gates.push_back({PolicyOptions{}, {}});
+        return {};
+    }
+    static Expected<std::string> assembler_of(const JsonValue& said) {
+        const JsonValue* const value = said.find("assembler");
+        return value == nullptr ? Expected<std::string>(std::string()) : text_of(*value, "assembler");
+    }
+    Expected<void> read_checking(const JsonValue& said) {
+        TRY(check_keys(said, "checking", {"assembler"}));
+        task_.gates.push_back({CheckingOptions{}, TRY(assembler_of(said))});
+        return {};
+    }
+    Expected<void> read_timing(const JsonValue& said) {
+        TRY(check_keys(said, "timing", {"last", "seed", "assembler", "operations_per_second"}));
+        TimingGateOptions options;
+        constexpr std::array<std::string_view, 2> tiers = {"race", "elite"};
+        enum class Last : std::uint8_t { race, elite };
+        if (const JsonValue* value = said.find("last"))
+            options.last = TRY(json::choice<Last>(*value, "last", tiers)) == Last::race
+                               ? measure::Tier::race
+                               : measure::Tier::elite;
+        if (const JsonValue* value = said.find("seed"))
+            options.protocol.seed = TRY(json::whole_number(*value, "seed", 0, ~std::uint64_t{0}));
+        if (const JsonValue* value = said.find("operations_per_second"))
+            options.protocol.operations_per_second = TRY(json::distance_of(*value));
+        task_.gates.push_back({std::move(options), TRY(assembler_of(said))});
+        return {};
+    }
     template <class Options> [[nodiscard]] bool has_gate() const {
         return std::ranges::any_of(
             task_.gates, [](const GateSpec& gate) { return std::holds_alternative<Options>(gate.options); });
@@ -295,8 +346,10 @@ class TaskReader {
     // What is wanted has to be found by some gate.
     Expected<void> check_figures(const JsonValue& root) const {
         const bool assembles = has_gate<AssemblyOptions>();
-        const bool computes = has_gate<SiteColumnsOptions>() || has_gate<EmulationOptions>();
+        const bool computes =
+            has_gate<SiteColumnsOptions>() || has_gate<EmulationOptions>() || has_gate<CheckingOptions>();
         const auto is_found = [&](Objective figure) {
+            if (figure == Objective::time_ratio) return has_gate<TimingGateOptions>();
             return figure == Objective::instructions || (figure == Objective::error ? computes : assembles);
         };
         const auto wanted = [&](Objective figure, const JsonValue* at) -> Expected<void> {

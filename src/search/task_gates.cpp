@@ -1,5 +1,7 @@
 // The gates that a task names.
 
+#include <algorithm>
+
 #include "base/try.hpp"
 #include "ptxgraft/search_task.hpp"
 
@@ -8,12 +10,27 @@ namespace {
 
 using MadeGate = Expected<std::unique_ptr<Gate>>;
 
+const GateSpec* timing_of(const Task& task) {
+    const auto found = std::ranges::find_if(task.gates, [](const GateSpec& gate) {
+        return std::holds_alternative<TimingGateOptions>(gate.options);
+    });
+    return found == task.gates.end() ? nullptr : &*found;
+}
+
+// Where a task wants times, a pool that does not open has no GPU for them.
+Expected<measure::Pool> pool_of(const Task& task) {
+    auto pool = measure::Pool::open(*task.pool);
+    if (pool || timing_of(task) == nullptr) return pool;
+    return fail(Errc::timing_not_possible, "time needs a GPU: " + message(pool.error()));
+}
+
 // Makes the gate of one kind of options.
 class Maker {
   public:
     Maker(const Task& task, const std::string& archive) : task_(task), archive_(archive) {}
     Expected<void> open() {
         if (task_.workload) kernels_ = TRY(Workloads::make(task_.space, *task_.workload));
+        if (task_.pool) pool_ = TRY(pool_of(task_));
         return {};
     }
     MadeGate make(const GateSpec& spec) {
@@ -23,6 +40,7 @@ class Maker {
 
   private:
     MadeGate of(const LimitOptions& options) const { return limits(task_.space, options); }
+    MadeGate of(const PolicyOptions& options) const { return policy(task_.space, options); }
     MadeGate of(SiteColumnsOptions options) const {
         if (!task_.workload) return columns(task_.space, task_.cases, task_.columns);
         options.columns = task_.columns;
@@ -35,10 +53,21 @@ class Maker {
     MadeGate of(const EmulationOptions& options) const {
         return guarded(TRY(emulation(task_.space, *kernels_, options)), archive_);
     }
+    // Workers die in the place of this process.
+    MadeGate of(CheckingOptions options) const {
+        if (!options.assembler) options.assembler = TRY(find_assembler(spec_->assembler));
+        return checking(task_.space, *kernels_, *pool_, options);
+    }
+    MadeGate of(TimingGateOptions options) const {
+        if (!options.assembler) options.assembler = TRY(find_assembler(spec_->assembler));
+        options.archive = archive_;
+        return timing(task_.space, *kernels_, *pool_, options);
+    }
 
     const Task& task_;
     const std::string& archive_;
     std::optional<Workloads> kernels_;
+    std::optional<measure::Pool> pool_;
     const GateSpec* spec_ = nullptr;
 };
 
@@ -50,6 +79,20 @@ Expected<std::vector<std::unique_ptr<Gate>>> gates_of(const Task& task, const st
     std::vector<std::unique_ptr<Gate>> made;
     for (const GateSpec& spec : task.gates) made.push_back(TRY(maker.make(spec)));
     return made;
+}
+
+Expected<std::vector<Finalist>> confirm(const Task& task, std::span<const Elite> elites,
+                                        const std::string& archive) {
+    const GateSpec* const spec = timing_of(task);
+    if (spec == nullptr) return fail(Errc::argument_invalid, std::string("the task has no gate that times"));
+    const auto& gate = std::get<TimingGateOptions>(spec->options);
+    ConfirmOptions options{.protocol = gate.protocol, .archive = archive};
+    options.assemblers.push_back(gate.assembler ? gate.assembler : TRY(find_assembler(spec->assembler)));
+    if (auto other = find_assembler("ptxas"); !gate.assembler && other)
+        options.assemblers.push_back(std::move(*other));
+    const measure::Pool pool = TRY(pool_of(task));
+    const Workloads kernels = TRY(Workloads::make(task.space, *task.workload));
+    return confirm(elites, task.space, kernels, pool, options);
 }
 
 }  // namespace ptxgraft::search

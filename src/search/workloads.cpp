@@ -6,6 +6,7 @@
 #include <future>
 #include <map>
 #include <mutex>
+#include <nlohmann/json.hpp>
 
 #include "base/try.hpp"
 #include "search/figures.hpp"
@@ -31,6 +32,16 @@ struct Workloads::Data {
         return measure::Workload::make(base.from(), std::move(options));
     }
 };
+
+Expected<std::string> Workloads::text(std::span<const std::uint32_t> tunables) const {
+    const std::string& text = data_->base.text();
+    auto json = nlohmann::ordered_json::parse(text, nullptr, false);
+    if (!json.is_object())
+        return fail(Errc::workload_invalid, "a pool wants one as JSON, and this one was not parsed");
+    for (std::size_t k = 0; k < data_->tunables.size(); ++k)
+        json["choices"][data_->tunables[k].name] = data_->tunables[k].values.at(tunables[k]);
+    return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
 
 Expected<Workloads> Workloads::make(const Space& space, measure::Workload workload) {
     for (const Tunable& tunable : space.tunables)

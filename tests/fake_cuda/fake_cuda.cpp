@@ -244,6 +244,8 @@ FAKE Result cuModuleLoadDataEx(Module* module, const void* image, unsigned count
     }
     state.image.assign(static_cast<const char*>(image), 4);
     *module = new_handle<Module>();
+    if (state.image[0] != 0x7F)
+        state.texts[number(*module)] = std::make_shared<const std::string>(static_cast<const char*>(image));
     auto& table = state.tables[number(*module)];
     table.resize(64);
     state.allocations[reinterpret_cast<DevicePointer>(table.data())] = table.size();
@@ -259,10 +261,12 @@ FAKE Result cuModuleUnload(Module module) {
     }
     return call.result;
 }
-FAKE Result cuModuleGetFunction(Function* function, Module, const char* name) {
+FAKE Result cuModuleGetFunction(Function* function, Module module, const char* name) {
     const Call call("cuModuleGetFunction");
     *function = new_handle<Function>();
     state.functions[number(*function)] = name;
+    if (const auto text = state.texts.find(number(module)); text != state.texts.end())
+        state.texts[number(*function)] = text->second;
     return call.result;
 }
 FAKE Result cuModuleGetGlobal_v2(DevicePointer* address, std::size_t* bytes, Module module,

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <thread>
@@ -27,6 +28,8 @@ struct FakeLaunch {
     std::optional<int> priority = {};
     bool of_graph = false;
     bool is_foreign = false;  ///< what fake_cuda_capture_foreign() added
+    /// The image of the function's module, where that is a text and no ELF; else null.
+    std::shared_ptr<const std::string> text = {};
 };
 
 /// What cuTensorMapEncodeTiled was given; the map itself gets the number of the encoding in each byte.
@@ -105,6 +108,8 @@ struct FakeCuda {
     int carveout = -1;
     std::string image;  ///< of the last module
     std::map<std::uint64_t, std::string> functions;
+    /// of modules, and then of their functions, that were loaded as texts
+    std::map<std::uint64_t, std::shared_ptr<const std::string>> texts;
     std::map<std::uint64_t, FakeStream> stream_of;
     std::map<std::uint64_t, double> event_times;
     double milliseconds = 0;

@@ -88,6 +88,8 @@ template <class Handle> Handle new_handle() { return reinterpret_cast<Handle>(ne
 inline FakeLaunch launch_of(Function function, std::array<unsigned, 3> grid, std::array<unsigned, 3> block,
                             unsigned shared_bytes, Stream stream, void** parameters) {
     FakeLaunch launch{state.functions[number(function)], grid, block, shared_bytes, number(stream), {}};
+    if (const auto text = state.texts.find(number(function)); text != state.texts.end())
+        launch.text = text->second;
     const auto own = state.argument_sizes_of.find(launch.function);
     const auto& sizes = own == state.argument_sizes_of.end() ? state.argument_sizes : own->second;
     for (std::size_t i = 0; i < sizes.size(); ++i) {

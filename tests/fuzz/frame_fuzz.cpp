@@ -23,8 +23,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (const auto hello = decode_hello(payload)) fits(hello->library.size() + hello->device.size());
     if (const auto open = decode_open(payload)) fits(open->text.size());
     if (const auto check = decode_check(payload)) fits(check->variant.ptx.size());
-    if (const auto timed = decode_time(payload)) fits(timed->request.size());
-    if (const auto progress = decode_progress(payload); progress && progress->phase > FramePhase::compare)
+    if (const auto request = decode_time(payload)) fits(request->variants.size());
+    if (const auto progress = decode_progress(payload); progress && progress->phase > FramePhase::session)
         std::abort();
     if (const auto check = decode_checked(payload)) {
         fits(check->tensor.size());
@@ -32,7 +32,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     (void)decode_health(payload);
     (void)decode_opened(payload);
-    (void)decode_timed(payload);
+    if (const auto timed = decode_timed(payload)) {
+        fits(timed->report.samples.size());
+        for (const Sample& sample : timed->report.samples)
+            if (sample.variant > timed->report.variants.size()) std::abort();
+    }
     (void)decode_bye(payload);
     return 0;
 }

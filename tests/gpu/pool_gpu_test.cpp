@@ -57,6 +57,29 @@ TEST_F(Pools, TakeMachineCode) {
     EXPECT_EQ(checks[0]->finding, Finding::right);
 }
 
+// An honest variant is none that is faster than the same baseline; who hangs is timed alone, twice.
+TEST_F(Pools, TimeVariants) {
+    const Pool pool = pool_of({.devices = {"cuda:0"}, .memory_bytes = 0});
+    std::vector<VariantCode> variants;
+    for (const char* const name : {"honest", "hang", "honest", "partial_write", "clock"})
+        variants.push_back(salted(cheat(name), std::to_string(variants.size())));
+    const PoolTiming timing = pool.time(square, variants, {.timing = {.tier = Tier::race}});
+    const TimingStatus wanted[] = {TimingStatus::ok, TimingStatus::hang, TimingStatus::ok,
+                                   TimingStatus::wrong, TimingStatus::rejected};
+    for (std::size_t k = 0; k < variants.size(); ++k) {
+        ASSERT_TRUE(timing.variants[k]) << describe(timing.variants[k].error());
+        const VariantTiming& one = *timing.variants[k];
+        EXPECT_EQ(one.status, wanted[k]) << k << ' ' << name(one.status) << ": " << one.why;
+    }
+    EXPECT_EQ(pool.report().late, 2u) << "the hang, twice";
+    for (const TimedBatch& batch : timing.batches) {
+        EXPECT_FALSE(batch.report.is_shared) << "the spare is the pool's own";
+        RecordProperty("sigma_ppm", static_cast<int>(1e6 * batch.session.calibration.sigma));
+        RecordProperty("clock", std::string(name(batch.session.clock)));
+    }
+    RecordProperty("slowest_recovery_ms", static_cast<int>(1000 * pool.report().slowest_recovery));
+}
+
 TEST_F(Pools, AssemblersAreComparedByWhatTheirCodeDoes) {
     auto workload = Workload::parse(square);
     ASSERT_TRUE(workload) << describe(workload.error());

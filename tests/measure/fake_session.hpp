@@ -10,6 +10,7 @@
 
 #include "device/fake_gpu.hpp"
 #include "fake_cuda/scripted_noise.hpp"
+#include "measure/fake_kernels.hpp"
 #include "ptxgraft/measure/timing.hpp"
 
 namespace ptxgraft::measure {
@@ -40,11 +41,7 @@ class FakeSession : public FakeGpu {
         fake().attributes[38] = fake_l2;
         fake().keeps_launches = false;
         fake().argument_sizes = {8, 8, 4};
-        fake().argument_sizes_of = {{"ptxgraft_copy", {8, 8, 8}},
-                                    {"ptxgraft_fill", {8, 8, 4}},
-                                    {"ptxgraft_discard", {8, 8}},
-                                    {"ptxgraft_digest", {8, 8, 8, 8}},
-                                    {"ptxgraft_marker", {8}}};
+        add_timing_kernels(fake());
         fake().on_launch = [this](const FakeLaunch& launch) { run(launch); };
         fake().milliseconds_of = [this](const FakeLaunch&) { return last_milliseconds_; };
         fake().on_call = [this](const FakeCuda&, const char* call) {
@@ -122,51 +119,18 @@ class FakeSession : public FakeGpu {
     Protocol protocol_;
 
   private:
-    static std::uint64_t argument(const FakeLaunch& launch, std::size_t i) {
-        std::uint64_t value = 0;
-        std::memcpy(&value, launch.arguments[i].data(), launch.arguments[i].size());
-        return value;
-    }
-    template <class T> static T* pointer(const FakeLaunch& launch, std::size_t i) {
-        return reinterpret_cast<T*>(argument(launch, i));
-    }
     void run(const FakeLaunch& launch) {
         last_milliseconds_ = 0.002;
         streams_.insert(launch.stream);
         std::string traced = launch.function;
-        if (launch.function == "ptxgraft_copy") {
-            std::memcpy(pointer<char>(launch, 0), pointer<char>(launch, 1), 16 * argument(launch, 2));
-        } else if (launch.function == "ptxgraft_fill") {
-            std::memset(pointer<char>(launch, 0), static_cast<int>(argument(launch, 2)),
-                        16 * argument(launch, 1));
-            traced = 16 * argument(launch, 1) >= 2 * fake_l2 ? "flush" : "slots";
-        } else if (launch.function == "ptxgraft_discard") {
-            std::memset(pointer<char>(launch, 0), 0x5A, 128 * argument(launch, 1));  // anything
-        } else if (launch.function == "ptxgraft_digest") {
-            digest(launch);
-        } else if (launch.function == "ptxgraft_marker") {
-            auto* const slot = pointer<std::uint64_t>(launch, 0);
-            slot[1] = marker_ns_, slot[2] = marker_ns_ * fake().megahertz / 1000;
-        } else {
-            run_kernel(launch);
-        }
+        if (launch.function == "ptxgraft_fill")
+            traced = 16 * fake_argument(launch, 1) >= 2 * fake_l2 ? "flush" : "slots";
+        if (!run_timing_kernel(launch, marker_ns_, fake().megahertz)) run_kernel(launch);
         if (is_traced_) trace_.push_back(traced);
-    }
-    // What the kernel computes, said once more; a test compares the kernel with the library's own words.
-    static void digest(const FakeLaunch& launch) {
-        const auto* const words = pointer<std::uint64_t>(launch, 0);
-        std::uint64_t sum = 0;
-        for (std::uint64_t i = 0; i < argument(launch, 1); ++i) {
-            std::uint64_t x = words[i] ^ (i * 0x9E3779B97F4A7C15u + argument(launch, 2));
-            x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
-            x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
-            sum += x ^ (x >> 31);
-        }
-        *pointer<std::uint64_t>(launch, 3) += sum;
     }
     void run_kernel(const FakeLaunch& launch) {
         FakeKernel& kernel = behaviours_[launch.function];
-        FakeRun run{pointer<float>(launch, 0), pointer<float>(launch, 1), kernel.calls++, 1};
+        FakeRun run{fake_pointer<float>(launch, 0), fake_pointer<float>(launch, 1), kernel.calls++, 1};
         kernel.run(run);
         last_milliseconds_ = kernel.milliseconds * run.factor * noise_.next();
         if (fake().megahertz != 0) fake().megahertz = static_cast<unsigned>(1980 * noise_.clock());

@@ -28,7 +28,7 @@ struct Header {
     std::uint16_t version, kind;
     std::uint64_t id;
 };
-constexpr std::uint16_t check = 3, health = 5, progress = 6, result = 7;
+constexpr std::uint16_t check = 3, timing = 4, health = 5, result = 7;
 
 bool read_all(int file, char* to, std::size_t size) {
     for (ssize_t got; size > 0; to += got, size -= static_cast<std::size_t>(got))
@@ -92,7 +92,7 @@ class Line {
     void ask(const std::string& frame) {
         const std::uint16_t kind = header_of(frame).kind;
         if (kind == health && comes("baseline")) ::kill(worker_, SIGKILL);
-        if (kind == check) {
+        if (kind == check || kind == timing) {
             ends_ = comes("kill") || frame.find("(kill the worker)") != frame.npos;
             stops_ = comes("stop") || frame.find("(stop the worker)") != frame.npos;
         }

@@ -1,6 +1,9 @@
 #pragma once
 // A workload that is small, and variants of it by hand.
 
+#include <memory>
+#include <span>
+
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +32,16 @@ inline constexpr std::string_view square = R"json(
     variant.ptx += "// ";
     variant.ptx += salt;
     variant.ptx += '\n';
+    return variant;
+}
+
+/// With machine code that is its text, which the fake GPU of fake_worker.cpp runs.
+[[nodiscard]] inline VariantCode as_text(VariantCode variant) {
+    auto cubin = std::make_shared<Cubin>();
+    const auto bytes = std::as_bytes(std::span(variant.ptx.c_str(), variant.ptx.size() + 1));
+    cubin->image.assign(bytes.begin(), bytes.end());
+    cubin->assembler = "text";
+    variant.cubin = std::move(cubin);
     return variant;
 }
 

@@ -462,7 +462,7 @@ TEST_F(Timing, ADeviceThatMovedLeavesNoVerdict) {
 
 TEST_F(Timing, ProgressSaysWhatIsInFlight) {
     std::vector<std::size_t> variants;
-    int phases[4] = {};
+    int phases[5] = {};
     protocol_.progress = [&](const Progress& progress) {
         variants.push_back(progress.variant);
         ++phases[static_cast<int>(progress.phase)];

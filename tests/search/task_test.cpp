@@ -174,6 +174,11 @@ TEST(Task, ExamplesAreSound) {
         ASSERT_TRUE(task) << name << ": " << describe(task.error(), text);
         EXPECT_TRUE(gates_of(*task)) << name;
     }
+    const std::string timed =
+        test::read_file(std::string(PTXGRAFT_SOURCE_DIR) + "/examples/search/kernels/rms_time.json");
+    const auto task = parse_task(timed);
+    ASSERT_TRUE(task) << describe(task.error(), timed);
+    EXPECT_TRUE(task->is_timed());
 }
 
 }  // namespace

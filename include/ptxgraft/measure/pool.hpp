@@ -1,13 +1,14 @@
 #pragma once
 /// @file measure/pool.hpp
-/// Checking variants in worker processes, one for each device: a variant that hangs, explodes or takes its
-/// process down is a finding about that variant, and no other one is lost.
+/// Checking and timing variants in worker processes, one for each device: a variant that hangs, explodes or
+/// takes its process down is a finding about that variant, and no other one is lost.
 ///
 /// @code
 /// const auto pool = Pool::open({.devices = {"cuda:0", "cuda:1"}});
 /// const std::string workload = R"({"template": "norm/rms", "shapes": [{"rows": 3, "columns": 257}]})";
 /// for (const Expected<Check>& check : pool->check(workload, variants))   // in the order of the variants
 ///     if (check && check->finding == Finding::right) …
+/// const PoolTiming timing = pool.time(workload, variants, {.timing = {.tier = Tier::race}});
 /// @endcode
 ///
 /// A **worker** is a process of `ptxgraft worker --device NAME`, which speaks frames (src/measure/README.md)
@@ -19,10 +20,13 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "ptxgraft/measure/timing.hpp"
 
 #include "ptxgraft/measure/workload.hpp"
 
@@ -52,6 +56,8 @@ struct Deadlines {
     Time launch = std::chrono::seconds(1);   ///< of a variant, at least
     double baseline_launches = 50;           ///< of a variant: so many times the baseline's, if that is more
     Time compare = std::chrono::seconds(5);  ///< all results of a variant with what is right
+    /// All launches of one request of timing, or of a session's calibration, together.
+    Time timing = std::chrono::minutes(2);
 };
 
 struct PoolOptions {
@@ -91,9 +97,41 @@ struct WorkerInfo {
     friend bool operator==(const WorkerInfo&, const WorkerInfo&) = default;
 };
 
+/// How a pool times.
+struct PoolTimingOptions {
+    TimingOptions timing = {};
+    /// Of the sessions that workers keep, one for each workload; `progress` is the pool's own. With another
+    /// protocol than before a worker opens another session.
+    Protocol protocol = {};
+    /// A session measures its baseline against itself again behind so many requests. If the device has moved,
+    /// the results of this call in between are noisy, and another session is opened.
+    std::uint32_t requests = 32;
+    /// It does so at the end of the call too, so that all that is returned has two calibrations around it.
+    bool closes = true;
+    /// In processes that have not timed before: another one takes over from each that has.
+    bool in_new_process = false;
+};
+
+/// Variants that were timed together, by one worker: what Session::compare says of them.
+struct TimedBatch {
+    std::vector<std::size_t> variants = {};  ///< of the call, in the order of the report
+    Report report = {};
+    SessionFacts session = {};
+    std::uint64_t session_id = 0;  ///< drawn at random: batches of one session have the same
+    /// The calibration behind it; none where the session's worker died before.
+    std::optional<Closing> closing = {};
+};
+
+struct PoolTiming {
+    /// In the order of the variants. An error is no variant's.
+    std::vector<Expected<VariantTiming>> variants = {};
+    std::vector<TimedBatch> batches = {};  ///< a variant whose worker died is in a later one, or in none
+};
+
 /// What became of a pool's workers.
 struct PoolReport {
     std::uint64_t checks = 0;     ///< that were answered
+    std::uint64_t timings = 0;    ///< requests that were answered
     std::uint64_t deaths = 0;     ///< of workers that had a variant
     std::uint64_t late = 0;       ///< of those, killed for their time
     std::uint64_t recovered = 0;  ///< workers that took the place of a dead one and found the baseline right
@@ -118,6 +156,18 @@ class PTXGRAFT_API Pool {
     /// that waits for one that became sick goes to the others); those of Workload::parse and Checker::open.
     [[nodiscard]] std::vector<Expected<Check>> check(std::string_view workload,
                                                      std::span<const VariantCode> variants) const;
+    /// Times variants of a workload beside its baseline on the pool's GPUs, up to 15 together, whose results
+    /// are Session::compare's. Ratios are of one session: times of two devices never meet. One request at a
+    /// time is under way on a device, and checks wait for it, as spares are awaited that open something.
+    ///
+    /// A variant that is refused before its first launch is TimingStatus::rejected. When a worker dies or
+    /// hangs, or loses its device, the variant in flight is timed alone in another worker, and the others
+    /// together; its second death is final: TimingStatus::hang, crashed or device_lost. Where the baseline
+    /// was in flight, each half of the variants is timed by itself. Errors, for all variants that they keep
+    /// from being timed: those of check(); those of Session::open and Session::compare, so
+    /// Errc::timing_not_possible on the emulator.
+    [[nodiscard]] PoolTiming time(std::string_view workload, std::span<const VariantCode> variants,
+                                  const PoolTimingOptions& options = {}) const;
     /// Runs the baseline on every device that is not sick, in the order of the devices' numbers. Errors as
     /// above.
     [[nodiscard]] std::vector<Expected<Check>> health(std::string_view workload) const;
@@ -138,6 +188,7 @@ struct ServeOptions {
     CheckOptions check = {};
     std::uint64_t memory_bytes = 0;  ///< as PoolOptions::memory_bytes
     int input = 0, output = 1;       ///< file descriptors of the frames
+    DeviceOptions how = {};          ///< the device is opened
 };
 /// Is a worker until the other side says `bye`, closes the frames, or dies: `ptxgraft worker`. It takes the
 /// process for itself: standard output becomes standard error, where all that is printed goes; there is no

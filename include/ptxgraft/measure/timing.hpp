@@ -63,7 +63,13 @@ struct TimedLaunch {
 /// A session's doings, called back: whoever watches over a process knows what hangs, and has what was
 /// measured.
 struct Progress {
-    enum class Phase : std::uint8_t { admission, calibration, selection, report } phase = Phase::admission;
+    enum class Phase : std::uint8_t {
+        admission,
+        calibration,
+        selection,
+        report,
+        compare,  ///< no launch: outputs of the variant are looked at on the host
+    } phase = Phase::admission;
     /// Which variant is launched next, as in the call of compare(); the baseline is `baseline`.
     std::size_t variant = 0;
     std::uint32_t round = 0;
@@ -96,6 +102,7 @@ struct Protocol {
     std::string nvml = "libnvidia-ml.so.1";  ///< for clocks and other processes; empty or missing: without it
     std::string lock_folder = "/tmp";        ///< where the lock of a GPU is
     double lock_seconds = 60;                ///< to wait for another session
+    std::uint32_t own_processes = 1;  ///< with contexts on the GPU; more than those make results shared
     std::function<void(const Progress&)> progress = {};  ///< quick, and without calls on the device
 };
 
@@ -121,6 +128,10 @@ enum class TimingStatus : std::uint8_t {
     wrong,        ///< an output of a launch was not right: VariantTiming::finding
     failed,       ///< a launch was refused
     device_lost,  ///< the GPU works no more, or did so before this one was measured
+    // Of Pool::time alone:
+    rejected,  ///< it was not launched: it does not load, or does what no variant may
+    hang,      ///< two workers that timed it did not go on in time
+    crashed,   ///< two workers that timed it died
 };
 [[nodiscard]] PTXGRAFT_API std::string_view name(TimingStatus status);  ///< "device_lost"
 

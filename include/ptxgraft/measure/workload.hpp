@@ -87,6 +87,8 @@ class PTXGRAFT_API Workload {
     /// The kernel, compiled for these choices; for any target but the workload's own, compile it again.
     [[nodiscard]] const Skeleton& skeleton() const;
     [[nodiscard]] const Skeleton& reference() const;
+    /// What parse() has read, for a Pool; empty for a workload that was made otherwise.
+    [[nodiscard]] const std::string& text() const;
     /// The same for equal workloads, between processes: of the PTX of both, shapes, regimes, stubs, numbers.
     [[nodiscard]] std::uint64_t hash() const;
 

@@ -233,7 +233,8 @@ std::vector<Group> groups_of(std::span<const Course> courses) {
 }
 
 const Elite& best_of(std::span<const Elite> front) {
-    return *std::ranges::min_element(front, {}, &Elite::cost);
+    return *std::ranges::min_element(front, {},
+                                     [](const Elite& elite) { return std::pair(elite.bound(), elite.cost); });
 }
 
 Expected<Facts> facts_of(const Archive& archive, std::span<const Archive> beside, const std::string& title) {
@@ -246,6 +247,7 @@ Expected<Facts> facts_of(const Archive& archive, std::span<const Archive> beside
     facts.elites = TRY(archive.elites());
     facts.front = pareto_front(facts.elites);
     facts.ledger = TRY(archive.ledger());
+    facts.times = TRY(archive.measurements());
     read_axes(facts);
     TRY(read_candidates(archive, facts));
     name_gates(facts);

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "ptxgraft/search.hpp"
+#include "ptxgraft/search_measurements.hpp"
 
 namespace ptxgraft::search {
 
@@ -75,6 +75,7 @@ struct Facts {
     std::vector<GateFact> gates;
     std::vector<Elite> elites, front;
     std::vector<Ancestor> ancestors;  ///< of the best, the oldest first
+    Measurements times;
 };
 
 [[nodiscard]] Expected<Facts> facts_of(const Archive& archive, std::span<const Archive> beside,

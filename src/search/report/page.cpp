@@ -91,6 +91,8 @@ svg .end { text-anchor: end; }
 .key svg { display: inline-block; width: 36px; height: 12px; vertical-align: middle; margin-right: 6px; }
 .legend { display: flex; flex-wrap: wrap; align-items: center; gap: 4px; }
 .swatch { width: 20px; height: 13px; }
+.dot { fill: var(--evolve); opacity: .55; } .dot.base { fill: var(--random); } .dot.chose { opacity: .18; }
+.range { stroke: var(--ink); stroke-width: 2; }
 .empty { fill: none; stroke: var(--rule); stroke-width: 1; }
 .q0 { fill: var(--q0); background: var(--q0); } .q1 { fill: var(--q1); background: var(--q1); } .q2 { fill: var(--q2); background: var(--q2); }
 .q3 { fill: var(--q3); background: var(--q3); } .q4 { fill: var(--q4); background: var(--q4); } .q5 { fill: var(--q5); background: var(--q5); }
@@ -112,13 +114,15 @@ Expected<std::string> report_html(const Archive& archive, std::span<const Archiv
         "<title>{0}</title>\n<style>{1}</style>\n</head>\n<body>\n<main>\n<h1>{0}</h1>\n",
         escaped(facts.title), style);
     html += lead(facts);
-    for (const auto section : {front_section, course_section, cells_section, ancestors_section, gates_section,
-                               operators_section, task_section})
+    for (const auto section : {front_section, course_section, cells_section, times_section, ancestors_section,
+                               gates_section, operators_section, task_section})
         html += section(facts);
     return html + fmt::format(
                       "</main>\n<footer>Made by ptxgraft {} from the archive alone. Costs are what the "
-                      "gates gave; nothing here is a time on a GPU.</footer>\n</body>\n</html>\n",
-                      PTXGRAFT_VERSION_STRING);
+                      "gates gave; {}.</footer>\n</body>\n</html>\n",
+                      PTXGRAFT_VERSION_STRING,
+                      facts.times.sessions.empty() ? "nothing here is a time on a GPU"
+                                                   : "times are of the GPUs that are named");
 }
 
 }  // namespace ptxgraft::search

@@ -15,6 +15,7 @@ namespace ptxgraft::search {
 [[nodiscard]] std::string front_section(const Facts& facts);
 [[nodiscard]] std::string course_section(const Facts& facts);
 [[nodiscard]] std::string cells_section(const Facts& facts);
+[[nodiscard]] std::string times_section(const Facts& facts);
 [[nodiscard]] std::string ancestors_section(const Facts& facts);
 [[nodiscard]] std::string gates_section(const Facts& facts);
 [[nodiscard]] std::string operators_section(const Facts& facts);
