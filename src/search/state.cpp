@@ -58,12 +58,14 @@ Expected<DataflowParts> key_of(const Genome& genome, const Space& space) {
     return key;
 }
 
-State::State(Breeder breeder, const Options& options)
+State::State(Breeder breeder, const Options& options, std::vector<Genome> first, bool draws)
     : space_(*breeder.space),
       options_(options),
       breeder_(std::move(breeder)),
       islands_(options.islands),
-      seeds_(seeds_of(space_)) {
+      seeds_(std::move(first)) {
+    std::ranges::move(seeds_of(space_), std::back_inserter(seeds_));
+    if (options.surrogate && draws) guesser_.emplace(space_, *options.surrogate, options.seed);
     for (const Operator& op : options.operators) {
         rows_.push_back(find_operator(op.name));
         ledger_.operators.push_back({.name = op.name, .weight = op.weight});
@@ -165,6 +167,7 @@ Block State::draw(std::uint64_t block, std::uint32_t threads) {
     for (const std::size_t k : open) is_out[k] = true;
     for (std::size_t k = 0; k < drawn.size(); ++k)
         if (!is_out[k]) made.candidates.push_back(std::move(drawn[k].candidate));
+    if (guesser_) guesser_->guess(made.candidates, seeds_.size());
     made.results.resize(made.candidates.size());
     made.counts.candidates = made.candidates.size();
     ledger_.drawn += made.counts.drawn;
@@ -183,6 +186,9 @@ void State::note_drawn(const Block& block) {
 void State::commit(Candidate& candidate, Result& result) {
     ++ledger_.judged;
     ++ledger_.by_status[static_cast<std::size_t>(result.status)];
+    ++ledger_.without_gain;
+    if (is_guessed(result)) ++ledger_.guessed;
+    if (guesser_) guesser_->learn(result.genome ? *result.genome : candidate.genome, result);
     const bool is_drawn = candidate.refine == Refine::none && candidate.parents[0] != Candidate::no_parent;
     if (is_drawn) {
         ++ledger_.operators[candidate.operation].drawn;
@@ -205,7 +211,8 @@ void State::commit(Candidate& candidate, Result& result) {
                   .cost = result.cost,
                   .descriptor = std::move(result.descriptor),
                   .is_feasible = result.status == Status::ok};
-    if (member.is_feasible) all_.insert(cell_of(member.descriptor, options_.axes), member, 1);
+    if (member.is_feasible && all_.insert(cell_of(member.descriptor, options_.axes), member, 1))
+        ledger_.without_gain = 0;
     const bool is_elite = islands_[candidate.island].commit(std::move(member), result.errors, options_,
                                                             candidate.refine == Refine::constants);
     if (is_elite && is_drawn) {
@@ -261,6 +268,17 @@ std::vector<Elite> State::elites() const {
         made.push_back({best.index, *best.genome, best.cost, best.descriptor, cell});
     }
     return made;
+}
+
+bool State::reaches(const Target& target) const {
+    const auto is_within = [&](const Member& best) {
+        if (best.cost > target.cost || target.descriptor.size() > best.descriptor.size()) return false;
+        for (std::size_t k = 0; k < target.descriptor.size(); ++k)
+            if (best.descriptor[k] > target.descriptor[k]) return false;
+        return true;
+    };
+    return std::ranges::any_of(all_.cells(),
+                               [&](const auto& cell) { return is_within(cell.second.front()); });
 }
 
 Ledger State::ledger() const {

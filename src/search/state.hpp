@@ -12,6 +12,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "search/guesser.hpp"
 #include "search/operators.hpp"
 #include "search/population.hpp"
 #include "search/store.hpp"
@@ -28,7 +29,9 @@ struct Block {
 
 class State {
   public:
-    State(Breeder breeder, const Options& options);
+    /// `first` are genomes that are drawn first. Where nothing will be drawn, `draws` is false: then nothing
+    /// is learnt for it.
+    State(Breeder breeder, const Options& options, std::vector<Genome> first, bool draws = true);
 
     /// The block's candidates, whose keys were not seen before.
     [[nodiscard]] Block draw(std::uint64_t block, std::uint32_t threads);
@@ -40,6 +43,7 @@ class State {
     void end_block(std::uint64_t block);
 
     [[nodiscard]] std::vector<Elite> elites() const;
+    [[nodiscard]] bool reaches(const Target& target) const;
     /// Without the gates.
     [[nodiscard]] Ledger ledger() const;
 
@@ -65,6 +69,7 @@ class State {
     std::unordered_set<std::uint64_t> keys_;
     std::vector<const OperatorRow*> rows_;  ///< for each operator
     std::vector<Genome> seeds_;
+    std::optional<Guesser> guesser_;
     Ledger ledger_;
     std::vector<double> gains_;  ///< elites by operator, the older the less
     std::vector<double> tries_;  ///< candidates by operator, likewise
