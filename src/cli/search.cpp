@@ -208,9 +208,9 @@ Expected<search::Search> open_search(const search::Task& task, const SearchFlags
     }
     auto opened = search::Search::open(flags.archive, task.space, task.options, std::move(first));
     if (!opened && opened.error().code == Errc::archive_differs) {
-        Error error = opened.error();
-        error.detail += "; --reevaluate judges what it found anew, in another --archive";
-        return tl::unexpected(std::move(error));
+        const auto& detail = opened.error().detail;
+        return fail(Errc::archive_differs, (detail ? *detail + "; " : std::string()) +
+                                               "--reevaluate judges what it found anew, in another --archive");
     }
     return opened;
 }
