@@ -101,10 +101,11 @@ void State::vary(Random& random, const Island& island, Drawn& drawn) const {
     rows_[op]->vary(breeder_, random, *a->genome, *b->genome, child.genome);
 }
 
-State::Drawn State::draw_one(std::uint64_t slot, std::uint32_t attempt) const {
+void State::draw_one(std::uint64_t slot, std::uint32_t attempt, Drawn& drawn) const {
     Random random = random_for(options_.seed, slot, attempt);
-    Drawn drawn;
     drawn.candidate.index = slot;
+    drawn.candidate.operation = 0;
+    drawn.candidate.parents = {Candidate::no_parent, Candidate::no_parent};
     drawn.candidate.island = static_cast<std::uint16_t>(slot % islands_.size());
     if (slot < seeds_.size() && attempt == 0)
         drawn.candidate.genome = seeds_[slot];
@@ -117,7 +118,6 @@ State::Drawn State::draw_one(std::uint64_t slot, std::uint32_t attempt) const {
     const auto key = key_of(drawn.candidate.genome, space_);
     drawn.has_failed = !key.has_value();
     if (key) drawn.candidate.key = *key;
-    return drawn;
 }
 
 // At most a quarter of a block is refined, a slot of each island in turn.
@@ -135,7 +135,7 @@ void State::keep_new(std::vector<Drawn>& drawn, std::vector<std::size_t>& open, 
     std::vector<std::size_t> again;
     for (const std::size_t k : open) {
         ++made.counts.drawn;
-        if (!drawn[k].has_failed && keys_.insert(whole_key(drawn[k].candidate.key)).second) continue;
+        if (!drawn[k].has_failed && keys_.insert(whole_key(drawn[k].candidate.key))) continue;
         ++made.counts.duplicates;
         again.push_back(k);
     }
@@ -158,15 +158,17 @@ Block State::draw(std::uint64_t block, std::uint32_t threads) {
         if (const auto key = key_of(candidate.genome, space_)) candidate.key = *key;
         std::erase(open, slot - first);
     }
-    std::vector<bool> is_out(options_.block, false);
     for (std::uint32_t attempt = 0; attempt < options_.attempts && !open.empty(); ++attempt) {
         for_all(open.size(), threads,
-                [&](std::size_t k) { drawn[open[k]] = draw_one(first + open[k], attempt); });
+                [&](std::size_t k) { draw_one(first + open[k], attempt, drawn[open[k]]); });
         keep_new(drawn, open, made);
     }
-    for (const std::size_t k : open) is_out[k] = true;
-    for (std::size_t k = 0; k < drawn.size(); ++k)
-        if (!is_out[k]) made.candidates.push_back(std::move(drawn[k].candidate));
+    made.candidates.reserve(drawn.size() - open.size());
+    for (std::size_t k = 0, out = 0; k < drawn.size(); ++k)
+        if (out < open.size() && open[out] == k)
+            ++out;
+        else
+            made.candidates.push_back(std::move(drawn[k].candidate));
     if (guesser_) guesser_->guess(made.candidates, seeds_.size());
     made.results.resize(made.candidates.size());
     made.counts.candidates = made.candidates.size();

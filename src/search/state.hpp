@@ -9,10 +9,10 @@
 
 #include <memory>
 #include <span>
-#include <unordered_set>
 #include <vector>
 
 #include "search/guesser.hpp"
+#include "search/key_set.hpp"
 #include "search/operators.hpp"
 #include "search/population.hpp"
 #include "search/store.hpp"
@@ -52,7 +52,8 @@ class State {
         Candidate candidate;
         bool has_failed = false;  ///< the genome does not compile: a limit was passed
     };
-    [[nodiscard]] Drawn draw_one(std::uint64_t slot, std::uint32_t attempt) const;
+    /// In the place of what was drawn before, whose memory it takes.
+    void draw_one(std::uint64_t slot, std::uint32_t attempt, Drawn& drawn) const;
     void vary(Random& random, const Island& island, Drawn& drawn) const;
     [[nodiscard]] std::size_t any_operator(Random& random) const;
     [[nodiscard]] std::vector<std::pair<std::uint64_t, Island::ToRefine>> take_refinements(
@@ -66,7 +67,7 @@ class State {
     Breeder breeder_;
     std::vector<Island> islands_;
     Grid all_;  ///< of all islands, also of those that began again
-    std::unordered_set<std::uint64_t> keys_;
+    KeySet keys_;
     std::vector<const OperatorRow*> rows_;  ///< for each operator
     std::vector<Genome> seeds_;
     std::optional<Guesser> guesser_;
