@@ -24,8 +24,8 @@ constexpr std::array<std::string_view, 9> status_names = {
 constexpr std::array<std::string_view, 3> strategy_names = {"evolve", "random", "climb"};
 constexpr std::array<std::string_view, 5> stop_names = {"budget", "target", "exhausted", "asked",
                                                         "stagnation"};
-// A space is exhausted where so many draws in a row gave nothing new.
-constexpr std::uint64_t draws_in_vain = 4096;
+// A space is exhausted where so many draws in a row gave nothing new: three blocks, as options are by default.
+constexpr std::uint64_t draws_in_vain = std::uint64_t{3} * 1024 * 16;
 
 Expected<void> check_space(const Space& space) {
     if (space.sites.empty()) return fail(Errc::space_invalid, "it has no site");

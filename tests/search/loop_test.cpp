@@ -150,7 +150,11 @@ TEST(Loop, ExhaustsASpaceInBlocksOfOne) {  // p, its negation, true and false, e
         ASSERT_TRUE(search) << message(search.error());
         const Summary summary = ran(*search, {&gate}, {.budget = {.candidates = most}});
         EXPECT_EQ(summary.stop, most == 5 ? Stop::budget : Stop::exhausted);
-        EXPECT_EQ(summary.judged, most == 5 ? 5u : 12u);
+        if (most == 5) continue;
+        // as hard as a search in blocks of 1,024 tries, and one is hardly ever drawn
+        EXPECT_GE(search->ledger().duplicates, 3u * 1024 * 16);
+        EXPECT_GE(summary.judged, 11u);
+        EXPECT_LE(summary.judged, 12u);
     }
 }
 
@@ -234,14 +238,15 @@ TEST(Loop, ABudgetOfAssembliesIsNoPartOfTheCourse) {
 
 // ---- surrogates -------------------------------------------------------------------------------------------
 
-// Machine code that is the longer the more instructions of PTX there are, with a limit.
-constexpr std::uint32_t most_bytes = 400;
+// Machine code that is the longer the more instructions of PTX there are, with a limit; and the longer the
+// better, so that there is much that passes it.
+constexpr std::uint32_t most_bytes = 600;
 ByFunction::Function assembler_of(const Space& space) {
     return [&space](const Candidate& candidate, Result& result) {
         const std::uint32_t length = length_of(candidate.genome, space);
         const auto noise = static_cast<std::uint32_t>(candidate.key.structure % 3);
-        result.code = CodeSize{.registers = 8 + length, .code_bytes = 200 + 32 * length + 8 * noise};
-        result.cost = 1 + std::abs(static_cast<double>(length) - 3) + noise;
+        result.code = CodeSize{.registers = 8 + length, .code_bytes = 200 + 64 * length + 8 * noise};
+        result.cost = 100 - static_cast<double>(length);
         result.descriptor = {static_cast<double>(length)};
         if (result.code->code_bytes <= most_bytes) return;
         result.status = Status::rejected;
@@ -285,14 +290,14 @@ TEST(Loop, DoesNotAssembleWhatIsSurelyTooLarge) {
     const Outcome all = search_code("", 4000, 2, without), some = search_code(path, 4000, 2, with_surrogate());
     EXPECT_EQ(all.assembled, 4000u);
     EXPECT_EQ(all.guessed, 0u);
-    EXPECT_GT(some.guessed, 400u);
+    EXPECT_GT(some.guessed, 200u);
     EXPECT_EQ(some.assembled + some.guessed, 4000u);
     EXPECT_EQ(some.best, all.best);
     const auto archive = Archive::open(path);
     const Space space = space_of();
     std::uint64_t guessed = 0, wrongly = 0, long_ones = 0;
     ASSERT_TRUE(archive->for_each([&](const Candidate& candidate, const Result& result) {
-        const std::uint32_t bytes = 200 + 32 * length_of(candidate.genome, space);
+        const std::uint32_t bytes = 200 + 64 * length_of(candidate.genome, space);
         if (result.detail.starts_with("guessed ")) {
             ++guessed;
             EXPECT_EQ(result.status, Status::rejected);
@@ -300,12 +305,12 @@ TEST(Loop, DoesNotAssembleWhatIsSurelyTooLarge) {
             EXPECT_FALSE(result.code);
             EXPECT_EQ(result.gate, 1);
             wrongly += bytes + 16 <= most_bytes ? 1 : 0;
-        } else if (result.code && bytes > 2 * most_bytes && candidate.index > 2000) {
+        } else if (result.code && bytes > most_bytes + 3 * 64 && candidate.index > 2000) {
             ++long_ones;  // that keep the model honest
         }
     }));
     EXPECT_EQ(guessed, some.guessed);
-    EXPECT_LE(wrongly * 50, guessed) << "of what is left out at most one in fifty was within the limit";
+    EXPECT_LE(wrongly * 10, guessed) << "of what is left out at most one in ten was within the limit";
     EXPECT_GT(long_ones, 0u);
     EXPECT_LT(long_ones * 4, guessed);
     EXPECT_EQ(archive->ledger()->guessed, guessed);
@@ -356,13 +361,12 @@ TEST(Loop, PutsThePromisingOfABlockFirst) {
     std::size_t blocks = 0;
     ASSERT_TRUE(Archive::open(path)->for_each([&](const Candidate& candidate, const Result&) {
         if (candidate.index < 2048) return;
-        const double distance = std::abs(static_cast<double>(length_of(candidate.genome, space)) - 3);
         blocks += candidate.index % 64 == 0 ? 1 : 0;
-        if (candidate.index % 64 < 16) first += distance;
-        if (candidate.index % 64 >= 48) last += distance;
+        if (candidate.index % 64 < 16) first += length_of(candidate.genome, space);
+        if (candidate.index % 64 >= 48) last += length_of(candidate.genome, space);
     }));
     EXPECT_GT(blocks, 10u);
-    EXPECT_LT(2 * first, last);
+    EXPECT_GT(first, 1.5 * last) << "the longest are the best";
 }
 
 TEST(Loop, SurrogatesAreAPartOfWhatAnArchiveIsOf) {
