@@ -54,6 +54,7 @@ struct SiteSpace {
     stack::Machine machine;
     std::vector<stack::Program> seeds = {};  ///< where the search begins, beside random programs
     std::uint32_t max_genes = 64;            ///< instructions of a program, dead ones included
+    std::vector<stack::Program> library = {};  ///< whose segments the operator `library` brings, beside seeds'
 };
 
 /// A choice that is compiled into the skeleton, or that the launch takes.
@@ -87,6 +88,13 @@ struct Genome {
     friend bool operator==(const Genome&, const Genome&) = default;
 };
 
+/// What machine code takes, as the limits of assembly() count it.
+struct CodeSize {
+    std::uint32_t registers = 0;   ///< of a thread, of the entry
+    std::uint32_t code_bytes = 0;  ///< of the largest function
+    friend bool operator==(const CodeSize&, const CodeSize&) = default;
+};
+
 /// What is to be done with a candidate beside judging it.
 enum class Refine : std::uint8_t {
     none,
@@ -104,6 +112,7 @@ struct Candidate {
     std::uint16_t operation = 0;  ///< what made it: a place in Options::operators
     static constexpr std::uint64_t no_parent = ~std::uint64_t{0};
     std::array<std::uint64_t, 2> parents = {no_parent, no_parent};
+    CodeSize guess = {};  ///< what a surrogate says that is surely beyond a limit (GuessOptions); 0: nothing
 };
 
 // ---- judging ----------------------------------------------------------------------------------------------
@@ -132,6 +141,7 @@ struct Result {
     std::vector<double> descriptor = {};  ///< raw values, one for each axis: the archive makes cells of them
     std::optional<Genome> genome = {};    ///< what Refine made of the candidate, where that is better
     std::uint16_t gate = 0;               ///< the last one that it came to
+    std::optional<CodeSize> code = {};    ///< where it was assembled, also of what passes a limit
     std::string detail = {};              ///< why it failed, for people
 };
 
@@ -143,6 +153,9 @@ class PTXGRAFT_API Gate {
     virtual ~Gate() = default;
     [[nodiscard]] virtual std::string_view name() const = 0;
     virtual void evaluate(std::span<const Candidate* const> candidates, std::span<Result* const> results) = 0;
+    /// Seconds of GPUs that it has used since it was made, for Budget::gpu_seconds; asked for between
+    /// evaluations.
+    [[nodiscard]] virtual double gpu_seconds() const { return 0; }
 };
 
 /// How far a value is from the right one.
@@ -249,15 +262,24 @@ struct Operator {
 /// | crossover | genes of both parents in turns, or a segment of one in the other, or a whole site |
 /// | tunable | another value of a tunable |
 /// | fresh | a random program |
+/// | library | a segment of a program of SiteSpace::library or of a seed, as crossover; weight 0 |
 [[nodiscard]] PTXGRAFT_API std::vector<Operator> default_operators();
 
+/// What a run may spend, of each as much as is said; 0: no limit. It ends before it would pass one: of
+/// candidates, assemblies and emulations to the number; of seconds by what is under way when they are over;
+/// of seconds of GPUs by the price of the dearest batch so far, for each candidate of the next one.
 struct Budget {
-    std::uint64_t candidates = 0;  ///< judged; 0: no limit
+    std::uint64_t candidates = 0;  ///< judged
     double seconds = 0;            ///< of the clock on the wall
     double cpu_seconds = 0;        ///< of all threads of this process
+    std::uint64_t assemblies = 0;  ///< candidates that come to gates named `assembly`
+    std::uint64_t emulations = 0;  ///< candidates that come to gates named `emulation`
+    double gpu_seconds = 0;        ///< Gate::gpu_seconds of all gates
 };
 
-/// It ends where an elite, the best of its cell, has at most this bound, and at most this on each axis.
+/// It ends where an elite, the best of its cell, has at most this bound, and at most this on each axis. Within
+/// a cell only the one of the lowest cost is looked at: where a target names a value on an axis, an edge just
+/// above that value makes cells of which all or none reach it.
 struct Target {
     double cost = 0;
     std::vector<double> descriptor = {};
@@ -271,6 +293,22 @@ enum class Strategy : std::uint8_t {
     climb,   ///< the best so far is the parent of all: by cost, and before one is right by the sum of errors
 };
 [[nodiscard]] PTXGRAFT_API std::string_view name(Strategy strategy);
+
+/// A surrogate in the loop: ridge regression of what was assembled, learnt as results are committed. Once it
+/// is trusted (256 results; half of the best tenth of the last four batches found, see src/search/README.md)
+///
+/// * a candidate is not assembled whose code is surely beyond a limit: by more than twice the deviation of the
+///   last guesses. It is `rejected`, with a detail that begins with "guessed", and counts in
+///   Ledger::guessed. Some are assembled all the same, so that the model sees where it is wrong;
+/// * those of a block that are guessed to cost least come first, with every twentieth place for the one that
+///   is guessed to cost most: where a budget ends in a block, the least promising are left.
+///
+/// What is to be refined is always assembled. Who judges by ask and tell finds the guess in the candidate.
+struct GuessOptions {
+    std::uint32_t registers = 0;   ///< the limit of the gate that assembles; 0: none
+    std::uint32_t code_bytes = 0;  ///< likewise
+    double share = 0.05;           ///< of what is surely beyond one: assembled all the same
+};
 
 /// What decides the course of a search; kept in the archive.
 struct Options {
@@ -287,8 +325,12 @@ struct Options {
     std::uint32_t attempts = 16;        ///< draws for a candidate that was not seen before
     bool refine = true;                 ///< elites are tuned and shortened
     std::vector<Operator> operators = default_operators();
-    bool adapt = true;      ///< operators' weights follow what they bring
-    std::string task = {};  ///< a text that is kept with the archive
+    bool adapt = true;                           ///< operators' weights follow what they bring
+    std::optional<GuessOptions> surrogate = {};  ///< none: nothing is guessed
+    std::string task = {};                       ///< a text that is kept with the archive
+    /// What candidates are judged with beside the task, as a hash: of the PTX of a skeleton. Kept with the
+    /// archive; 0: nothing.
+    std::uint64_t skeleton = 0;
 };
 
 struct OperatorCredit {
@@ -300,7 +342,8 @@ struct OperatorCredit {
 struct GateCount {
     std::string name;
     std::uint64_t in = 0, out = 0;
-    double seconds = 0;  ///< of processors
+    double seconds = 0;      ///< of processors
+    double gpu_seconds = 0;  ///< Gate::gpu_seconds
 };
 
 /// What the search has done, in this process and before.
@@ -309,9 +352,11 @@ struct Ledger {
     std::uint64_t duplicates = 0;
     std::uint64_t judged = 0;  ///< candidates committed
     std::array<std::uint64_t, 9> by_status{};
+    std::uint64_t guessed = 0;  ///< of the rejected: by a surrogate (GuessOptions)
     std::vector<GateCount> gates;  ///< of this process
     std::vector<OperatorCredit> operators;
-    std::uint64_t cells = 0;  ///< with an elite
+    std::uint64_t cells = 0;         ///< with an elite
+    std::uint64_t without_gain = 0;  ///< the last candidates, none of which was the best of a cell
 };
 
 /// The best of a cell.
@@ -327,7 +372,7 @@ struct Elite {
     [[nodiscard]] double bound() const { return cost < high ? high : cost; }
 };
 
-enum class Stop : std::uint8_t { budget, target, exhausted, asked };
+enum class Stop : std::uint8_t { budget, target, exhausted, asked, stagnation };
 [[nodiscard]] PTXGRAFT_API std::string_view name(Stop stop);
 
 struct Summary {
@@ -339,6 +384,9 @@ struct Summary {
 struct RunOptions {
     Budget budget = {};
     std::optional<Target> target = {};
+    /// Candidates, one after the other, none of which is the best of its cell, behind which it ends: those of
+    /// earlier runs count. 0: it goes on. (Options::stagnation is of one island, which then begins again.)
+    std::uint64_t stagnation = 0;
     std::uint32_t threads = 0;                         ///< 0: one per processor
     const std::atomic<bool>* stop = nullptr;           ///< set by whoever wants it to end
     std::function<void(const Ledger&)> progress = {};  ///< after each block
@@ -346,10 +394,13 @@ struct RunOptions {
 
 class PTXGRAFT_API Search {
   public:
-    /// A new search, or the one that the archive holds, continued: then the space and the options must be
-    /// those of the archive. An empty path keeps everything in memory. Errors: Errc::space_invalid;
-    /// Errc::archive_differs, archive_in_use, archive_malformed, archive_failed.
-    [[nodiscard]] static Expected<Search> open(const std::string& archive, Space space, Options options = {});
+    /// A new search, or the one that the archive holds, continued: then the space, the options, the task, the
+    /// skeleton and the library's version must be those of the archive. An empty path keeps everything in
+    /// memory. `first` are genomes that a new search judges first, before its sites' seeds; the archive keeps
+    /// them, and a search that goes on is given none. Errors: Errc::space_invalid, also for genomes that are
+    /// none of the space; Errc::archive_differs, archive_in_use, archive_malformed, archive_failed.
+    [[nodiscard]] static Expected<Search> open(const std::string& archive, Space space, Options options = {},
+                                               std::vector<Genome> first = {});
 
     /// At most n candidates that wait for a result: fewer where others must be told before, and none where
     /// the space is exhausted.
@@ -390,13 +441,16 @@ struct Source {
 /// archive was opened.
 class PTXGRAFT_API Archive {
   public:
-    /// Errors: Errc::archive_malformed, archive_differs (another format), archive_failed.
+    /// Errors: Errc::archive_malformed, archive_differs (another format), archive_failed. Rows have a
+    /// checksum each: reading a damaged one is Errc::archive_malformed, with its index.
     [[nodiscard]] static Expected<Archive> open(const std::string& path);
     [[nodiscard]] const Space& space() const;
     /// Of a collection those of its first search, with the operators of all.
     [[nodiscard]] const Options& options() const;
     /// The searches of a collection; empty: it is the archive of one search.
     [[nodiscard]] const std::vector<Source>& sources() const;
+    /// Genomes that the search judged first (Search::open).
+    [[nodiscard]] const std::vector<Genome>& first() const;
     /// What ended the last run; none while one goes on, when it was killed, and of a collection.
     [[nodiscard]] std::optional<Stop> stop() const;
     /// What the search has done, of blocks that were begun, as Search::ledger has it, but that gates count
@@ -418,6 +472,17 @@ class PTXGRAFT_API Archive {
     /// A line of JSON for each judged candidate, in the order of the indices, without times or paths: equal
     /// searches export equal bytes.
     [[nodiscard]] Expected<void> export_json(const std::function<void(std::string_view)>& line) const;
+    /// The same as CSV (RFC 4180), a record at a time with the end of its line: first the names of the
+    /// columns, `index, island, operator, refine, parent, parent2, status, cost`, then a column for each axis,
+    /// site and tunable (`axis error`, `site f`, `tunable tile`), then `detail`. A parent that there is not
+    /// is empty, infinity is `inf`.
+    [[nodiscard]] Expected<void> export_csv(const std::function<void(std::string_view)>& record) const;
+    /// What a search of another space begins with (Search::open) where it judges anew what this one found
+    /// right: its genomes that ended `ok`, in the order of their indices, as far as they are genomes of that
+    /// space too. Programs are carried over as texts, by the names of sites; tunables by name and value,
+    /// and what a program or a value is not in the other space leaves the genome out. An archive is never
+    /// judged anew in place: its course follows from results that would be others.
+    [[nodiscard]] Expected<std::vector<Genome>> genomes_for(const Space& space) const;
 
     Archive(Archive&&) noexcept;
     Archive& operator=(Archive&&) noexcept;

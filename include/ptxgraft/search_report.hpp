@@ -41,7 +41,7 @@ struct ReportOptions {
                                                              std::span<const Archive> beside = {},
                                                              const ReportOptions& options = {});
 
-/// {"judged", "drawn", "duplicates", "cells", "status", "gates", "operators"}
+/// {"judged", "drawn", "duplicates", "guessed", "cells", "without_gain", "status", "gates", "operators"}
 [[nodiscard]] PTXGRAFT_API std::string json_text(const Ledger& ledger);
 /// {"index", "cost", "descriptor", "cell", "programs", "tunables"}
 [[nodiscard]] PTXGRAFT_API std::string json_text(const Elite& elite, const Space& space);

@@ -20,6 +20,7 @@
 /// | `set` | the name of a shipped set, or the lines of one (set.hpp) |
 /// | `genes` | the most instructions of a program: 32 |
 /// | `seeds` | programs where the search begins (stack.hpp) |
+/// | `library` | programs whose segments the operator `library` brings, then of weight 0.05 |
 /// | `constants` | numbers that constants often are |
 /// | `tunables` | names with lists of whole numbers |
 /// | `inputs` | for each `in` and `mod` operand how its points are made: below |
@@ -31,9 +32,11 @@
 /// | `objective` | `instructions` or `error` |
 /// | `axes` | `instructions` and `error`, each with its edges; instructions 1 to 32 by default |
 /// | `gates` | below |
-/// | `options` | members of Options by their names; `operators` are weights by name |
-/// | `budget` | `candidates`, `seconds`, `cpu_seconds` |
+/// | `options` | members of Options by their names; `operators` are weights by name; `surrogate` is true |
+/// | | or false, its limits are those of the gate `assembly` |
+/// | `budget` | `candidates`, `seconds`, `cpu_seconds`, `assemblies`, `emulations`, `gpu_seconds` (Budget) |
 /// | `target` | `cost`, and axes |
+/// | `stagnation` | candidates without the best of any cell, behind which it ends (RunOptions) |
 ///
 /// The reference is an expression (expression.hpp) over the operands, computed in f64 where they are floats;
 /// or `{"program": TEXT}`, a stack program of the set `full`; or `{"values": [[…], …]}`, a list for each
@@ -67,8 +70,8 @@
 /// | key | what it says |
 /// |---|---|
 /// | `workload` | measure/workload.hpp has its keys |
-/// | `sites` | sites by name: `set`, `genes`, `seeds`; where it is screened by itself `inputs`, |
-/// | | `reference`, `measure`, `bound`, `screen` |
+/// | `sites` | sites by name: `set`, `genes`, `seeds`, `library`; where it is screened by itself |
+/// | | `inputs`, `reference`, `measure`, `bound`, `screen` |
 /// | `tunables` | of the template, whole numbers |
 /// | `gates` | names, or objects of a name with its limits, cheapest first: below |
 /// | `objective` | also `registers`, `code_bytes`, `machine_instructions`, `time_ratio` |
@@ -89,8 +92,8 @@
 ///
 /// Without `gates` there are `columns`, where any site is screened, and `emulation`; for `time_ratio`
 /// `policy`, `columns`, `checking` and `timing`: a shape that is worth timing is a large one for the
-/// emulator. `constants`, `perturb`, `options`, `budget` and `target` are as above; where there are no
-/// `columns`, nothing is refined.
+/// emulator. `constants`, `perturb`, `options`, `budget`, `target` and `stagnation` are as above; where
+/// there are no `columns`, nothing is refined.
 
 #include <memory>
 #include <optional>
@@ -120,6 +123,7 @@ struct Task {
     Options options = {};  ///< its `task` is the text
     Budget budget = {};
     std::optional<Target> target = {};
+    std::uint64_t stagnation = 0;  ///< 0: it does not end there
     std::optional<measure::Workload> workload = {};
     std::vector<std::optional<Cases>> screens = {};  ///< of a workload's sites, in their order
     Figures figures = {};

@@ -26,8 +26,8 @@ namespace {
 using search::Elite;
 
 struct SearchFlags {
-    std::string task, archive, budget, strategy;
-    std::uint64_t seed = 0;
+    std::string task, archive, budget, strategy, judged_before;
+    std::uint64_t seed = 0, stagnation = 0;
     std::uint32_t jobs = 0;
     std::uint32_t enumerates = 0;  // instructions
     bool has_seed = false, resumes = false, json = false;
@@ -35,8 +35,23 @@ struct SearchFlags {
 struct ArchiveFlags {
     std::string archive, cell, site, output = "-";
     std::vector<std::string> beside, merged;
-    bool json = false;
+    bool json = false, csv = false;
 };
+
+// Whether there is a budget of this name, and of this value.
+bool set_budget(search::Budget& budget, std::string_view name, double value) {
+    const std::pair<std::string_view, double*> times[] = {{"seconds", &budget.seconds},
+                                                          {"cpu_seconds", &budget.cpu_seconds},
+                                                          {"gpu_seconds", &budget.gpu_seconds}};
+    const std::pair<std::string_view, std::uint64_t*> counts[] = {{"candidates", &budget.candidates},
+                                                                  {"assemblies", &budget.assemblies},
+                                                                  {"emulations", &budget.emulations}};
+    for (const auto& [key, to] : times)
+        if (name == key) return *to = value, true;
+    for (const auto& [key, to] : counts)
+        if (name == key && value == std::floor(value)) return *to = static_cast<std::uint64_t>(value), true;
+    return false;
+}
 
 // "candidates=1e6,seconds=60" in the place of what the task says.
 void read_budget(search::Budget& budget, std::string_view text) {
@@ -48,14 +63,14 @@ void read_budget(search::Budget& budget, std::string_view text) {
         const char* const end = named.value.data() + named.value.size();
         if (std::from_chars(named.value.data(), end, value).ptr != end || !(value >= 0) || value > 1e18)
             fail_usage(fmt::format("--budget: '{}' is no number from 0 on", named.value));
-        if (named.name == "candidates")
-            budget.candidates = static_cast<std::uint64_t>(value);
-        else if (named.name == "seconds")
-            budget.seconds = value;
-        else if (named.name == "cpu_seconds")
-            budget.cpu_seconds = value;
-        else
-            fail_usage(fmt::format("--budget has candidates, seconds and cpu_seconds, not '{}'", named.name));
+        if (!set_budget(budget, named.name, value)) {
+            const bool is_known = named.name == "candidates" || named.name == "assemblies" ||
+                                  named.name == "emulations";
+            fail_usage(is_known ? fmt::format("--budget: {} are whole numbers, not {}", named.name, named.value)
+                                : fmt::format("--budget has candidates, seconds, cpu_seconds, assemblies, "
+                                              "emulations and gpu_seconds, not '{}'",
+                                              named.name));
+        }
     }
 }
 
@@ -139,8 +154,11 @@ search::Summary run(search::Search& search, const search::Task& task, const Sear
     for (const auto& gate : made) gates.push_back(gate.get());
     const Watch watch;
     Progress progress(flags.json);
-    search::RunOptions options{
-        .budget = task.budget, .target = task.target, .threads = flags.jobs, .stop = &watch.stop()};
+    search::RunOptions options{.budget = task.budget,
+                               .target = task.target,
+                               .stagnation = task.stagnation,
+                               .threads = flags.jobs,
+                               .stop = &watch.stop()};
     options.progress = [&](const search::Ledger& ledger) { progress.show(ledger); };
     return take(search.run(gates, options), {}, flags.archive);
 }
@@ -208,6 +226,26 @@ void enumerate_task(const search::Task& task, const SearchFlags& flags) {
     if (watch.came()) throw Failure{"stopped by Ctrl-C\n", interrupted};
 }
 
+// What another archive found right is judged first, in a new one.
+Expected<search::Search> open_search(const search::Task& task, const SearchFlags& flags) {
+    std::vector<search::Genome> first;
+    if (!flags.judged_before.empty()) {
+        if (flags.archive.empty() || flags.resumes)
+            fail_usage("--reevaluate wants --archive with a file that does not exist: a new search's");
+        const auto old = take(search::Archive::open(flags.judged_before), {}, flags.judged_before);
+        first = take(old.genomes_for(task.space), {}, flags.judged_before);
+        if (!flags.json)
+            fmt::print(stderr, "# {} genomes of {} are judged anew\n", first.size(), flags.judged_before);
+    }
+    auto opened = search::Search::open(flags.archive, task.space, task.options, std::move(first));
+    if (!opened && opened.error().code == Errc::archive_differs) {
+        const auto& detail = opened.error().detail;
+        return fail(Errc::archive_differs, (detail ? *detail + "; " : std::string()) +
+                                               "--reevaluate judges what it found anew, in another --archive");
+    }
+    return opened;
+}
+
 void search_task(const SearchFlags& flags) {
     if (flags.task.empty()) fail_usage("which task? Give TASK.json, or best or export with an archive");
     const std::string text = take(read_file(flags.task));
@@ -217,6 +255,7 @@ void search_task(const SearchFlags& flags) {
          {search::Strategy::evolve, search::Strategy::random, search::Strategy::climb})
         if (flags.strategy == name(one)) task.options.strategy = one;
     read_budget(task.budget, flags.budget);
+    if (flags.stagnation != 0) task.stagnation = flags.stagnation;
     if (flags.enumerates != 0) {
         if (task.screens.size() > 1 || (task.workload && !task.screens[0]))
             fail_usage("--enumerate is for one site, of which the task says what is right");
@@ -227,7 +266,7 @@ void search_task(const SearchFlags& flags) {
     if (exists && !flags.resumes)
         fail_usage(fmt::format("{} exists; --resume goes on with it", flags.archive));
     if (flags.resumes && !exists) fail_usage("--resume wants --archive with a search that was begun");
-    auto search = take(search::Search::open(flags.archive, task.space, task.options), {}, flags.archive);
+    auto search = take(open_search(task, flags), {}, flags.archive);
     const search::Summary summary = run(search, task, flags);
     const auto front = search::pareto_front(search.elites());
     if (flags.json) {
@@ -243,6 +282,8 @@ void search_task(const SearchFlags& flags) {
         const search::Ledger ledger = search.ledger();
         fmt::print("# ended by {}: {} judged of {} drawn, {} of them right, {} cells\n", name(summary.stop),
                    ledger.judged, ledger.drawn, ledger.by_status[0], ledger.cells);
+        if (ledger.guessed != 0)
+            fmt::print("# {} were guessed to be too large, and not assembled\n", ledger.guessed);
     }
     if (task.is_timed() && summary.stop != search::Stop::asked && !front.empty())
         confirm_best(search, task, flags);
@@ -301,8 +342,9 @@ void show_best(const ArchiveFlags& flags) {
 void export_archive(const ArchiveFlags& flags) {
     const auto archive = take(search::Archive::open(flags.archive), {}, flags.archive);
     std::string text;
-    take(archive.export_json([&](std::string_view line) { text.append(line).append("\n"); }), {},
-         flags.archive);
+    const auto add_line = [&](std::string_view line) { text.append(line).append("\n"); };
+    const auto add_record = [&](std::string_view record) { text.append(record); };
+    take(flags.csv ? archive.export_csv(add_record) : archive.export_json(add_line), {}, flags.archive);
     take(write_file(flags.output, text));
 }
 
@@ -331,7 +373,14 @@ void add_search(CLI::App& app) {
     verb->add_option("--enumerate", flags->enumerates,
                      "N: try all programs of at most N instructions instead, with the task's constants");
     verb->add_option("--jobs", flags->jobs, "Threads; 0: one per processor");
-    verb->add_option("--budget", flags->budget, "candidates=N,seconds=S,cpu_seconds=S: where it ends");
+    verb->add_option("--budget", flags->budget,
+                     "candidates=N,seconds=S,cpu_seconds=S,assemblies=N,emulations=N,gpu_seconds=S: where it "
+                     "ends");
+    verb->add_option("--stagnation", flags->stagnation,
+                     "N: end where none of N candidates was the best of a cell");
+    verb->add_option("--reevaluate", flags->judged_before,
+                     "FILE: judge what that archive found right anew, first of all, in a new --archive: where "
+                     "the task, its template or the library has changed");
     verb->add_flag("--json", flags->json, "A line of JSON for each event");
     verb->require_subcommand(0, 1);
     const auto shown = std::make_shared<ArchiveFlags>();
@@ -342,9 +391,10 @@ void add_search(CLI::App& app) {
     best->add_option("--site", shown->site, "NAME: the stub of one site alone, of a search of several");
     best->add_flag("--json", shown->json, "Print them as JSON");
     CLI::App* const exported =
-        verb->add_subcommand("export", "Print a line of JSON for each candidate of an archive");
+        verb->add_subcommand("export", "Print each candidate of an archive, as a line of JSON or as CSV");
     exported->add_option("ARCHIVE", shown->archive, "A search's archive")->required()->type_name("");
     exported->add_option("-o,--output", shown->output, "FILE; - for standard output");
+    exported->add_flag("--csv", shown->csv, "As CSV, with the names of the columns (RFC 4180)");
     CLI::App* const reported = verb->add_subcommand(
         "report", "Write an archive as a page: what was found, how, at what cost, and beside other searches");
     reported->add_option("ARCHIVE", shown->archive, "A search's archive, or a collection")

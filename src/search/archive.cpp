@@ -48,7 +48,7 @@ Json judging_of(const std::string& task) {
     Json json = Json::parse(task, nullptr, false);
     if (json.is_discarded()) return task;
     if (json.is_object())
-        for (const char* key : {"options", "budget", "target"}) json.erase(key);
+        for (const char* key : {"options", "budget", "target", "stagnation"}) json.erase(key);
     return nlohmann::json(json);  // members in one order
 }
 
@@ -58,7 +58,7 @@ bool are_equal(const std::vector<Axis>& a, const std::vector<Axis>& b) {
 }
 
 std::optional<Stop> stop_of(std::string_view text) {
-    for (const Stop one : {Stop::budget, Stop::target, Stop::exhausted, Stop::asked})
+    for (const Stop one : {Stop::budget, Stop::target, Stop::exhausted, Stop::asked, Stop::stagnation})
         if (text == name(one)) return one;
     return std::nullopt;
 }
@@ -91,8 +91,10 @@ Expected<Archive> Archive::open(const std::string& path) {
         sources.push_back({std::move(of), source.first, source.count});
     }
     const auto stop = stop_of(TRY(store.stop()));
+    auto first = TRY(store.first());
     return Archive(std::make_unique<Data>(Data{std::move(store), std::move(space), std::move(options),
-                                               std::move(sources), std::move(stored), stop}));
+                                               std::move(sources), std::move(stored), stop,
+                                               std::move(first)}));
 }
 
 const Space& Archive::space() const { return data_->space; }
@@ -100,6 +102,7 @@ const Options& Archive::options() const { return data_->options; }
 
 const std::vector<Source>& Archive::sources() const { return data_->sources; }
 std::optional<Stop> Archive::stop() const { return data_->stop; }
+const std::vector<Genome>& Archive::first() const { return data_->first; }
 
 namespace {
 
@@ -176,7 +179,7 @@ class Replay {
 Expected<Ledger> Archive::ledger() const {
     const auto blocks = TRY(data_->store.blocks());
     if (!data_->sources.empty()) return data_->collected(blocks);
-    State state(TRY(Breeder::make(data_->space)), data_->options);
+    State state(TRY(Breeder::make(data_->space)), data_->options, data_->first, false);
     Replay replay(state, blocks, data_->options);
     TRY(data_->store.for_each([&](Candidate&& candidate, Result&& result) -> Expected<void> {
         TRY(check_row(candidate, result, data_->space, data_->options));
@@ -199,6 +202,7 @@ Expected<Ledger> Archive::Data::collected(std::span<const BlockCounts> blocks) c
     TRY(store.for_each([&](const Candidate&, const Result& result) -> Expected<void> {
         ++made.judged;
         ++made.by_status[static_cast<std::size_t>(result.status)];
+        if (is_guessed(result)) ++made.guessed;
         if (result.status == Status::ok) cells.insert(cell_of(result.descriptor, options.axes));
         return {};
     }));

@@ -15,6 +15,7 @@ struct Archive::Data {
     std::vector<Source> sources;
     std::vector<StoredSource> stored;  ///< the same as the file has them
     std::optional<Stop> stop;
+    std::vector<Genome> first;
 
     [[nodiscard]] Expected<Ledger> collected(std::span<const BlockCounts> blocks) const;
 };

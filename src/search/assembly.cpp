@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/try.hpp"
+#include "link/assembler.hpp"
 #include "ptxgraft/static_cost.hpp"
 #include "search/figures.hpp"
 #include "search/lengths.hpp"
@@ -33,7 +34,8 @@ class AssemblyGate final : public Gate {
           graft_{.entry = options.entry,
                  .assemble = {.target = options.target,
                               .allow_performance_loss = options.allow_performance_loss,
-                              .limits = options.limits},
+                              // one by one they are looked at here, so that it is known what passes them takes
+                              .limits = options.batch > 1 ? options.limits : AssembleLimits{}},
                  .routes = options.routes,
                  .assembler = options_.assembler.get()},
           many_{.threads = 1,
@@ -86,6 +88,16 @@ class AssemblyGate final : public Gate {
         return static_cost(*code.cubin, {.entry = entry, .disassemble = false});
     }
 
+    // Of the figures that have limits the largest of any function.
+    static CodeSize size_of(const Cubin& cubin) {
+        CodeSize made;
+        for (const FunctionUsage& function : cubin.functions) {
+            if (function.is_entry) made.registers = std::max(made.registers, function.registers);
+            made.code_bytes = std::max(made.code_bytes, function.code_bytes);
+        }
+        return made;
+    }
+
     void judge(std::span<const std::uint32_t> tunables, std::span<Item> items) const {
         const auto skeleton = skeleton_of(tunables);
         if (!skeleton) {
@@ -99,6 +111,10 @@ class AssemblyGate final : public Gate {
     }
     void judge(const Expected<MachineCode>& code, const Skeleton& skeleton, Result& result) const {
         if (!code) return end(result, status_of(code.error().code), message(code.error()));
+        result.code = size_of(*code->cubin);
+        if (const auto within = link::check_limits(code->cubin->functions, options_.limits);
+            many_.variants_per_module == 1 && !within)
+            return end(result, Status::rejected, message(within.error()));
         const auto cost = cost_of(*code, skeleton);
         if (!cost) return end(result, Status::failed, message(cost.error()));
         note(result, options_.figures, Objective::registers, cost->registers);

@@ -26,6 +26,7 @@ class GuardedGate final : public Gate {
                "INSERT INTO attempt VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET times = times + 1"),
           remove_(database_.get(), "DELETE FROM attempt WHERE candidate = ? AND gate = ?") {}
     [[nodiscard]] std::string_view name() const override { return gate_->name(); }
+    [[nodiscard]] double gpu_seconds() const override { return gate_->gpu_seconds(); }
 
     void evaluate(std::span<const Candidate* const> candidates, std::span<Result* const> results) override {
         std::vector<const Candidate*> in;

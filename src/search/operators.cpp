@@ -99,6 +99,13 @@ void transplant(Random& random, const Code& b, Code& child) {
     child.insert(at(child, to), at(b, from), at(b, from + count));
 }
 
+// Routines and pools, which genes refer to by their places, are those of one program.
+void adopt(const Program& from, Program& program) {
+    if (!program.routines.empty() || !program.pool.empty()) return;
+    program.routines = from.routines;
+    program.pool = from.pool;
+}
+
 void crossover(const Breeder& breeder, Random& random, const Genome& a, const Genome& b, Genome& child) {
     const std::size_t site = any_site(breeder, random);
     Program& program = child.programs[site];
@@ -107,10 +114,7 @@ void crossover(const Breeder& breeder, Random& random, const Genome& a, const Ge
         program = other;
         return;
     }
-    if (program.routines.empty() && program.pool.empty()) {
-        program.routines = other.routines;
-        program.pool = other.pool;
-    }
+    adopt(other, program);
     if (random.chance(0.5))
         alternate(random, a.programs[site].code, other.code, program.code);
     else
@@ -128,11 +132,26 @@ void fresh(const Breeder& breeder, Random& random, const Genome&, const Genome&,
     child = breeder.fresh(random);
 }
 
+// What another has found, as crossover brings it.
+void library(const Breeder& breeder, Random& random, const Genome& a, const Genome& b, Genome& child) {
+    const std::size_t site = any_site(breeder, random);
+    const SiteSpace& of = breeder.space->sites[site];
+    const std::size_t count = of.library.size() + of.seeds.size();
+    if (count == 0) return umad(breeder, random, a, b, child);
+    const std::size_t place = random.below(count);
+    const Program& word =
+        place < of.library.size() ? of.library[place] : of.seeds[place - of.library.size()];
+    Program& program = child.programs[site];
+    adopt(word, program);
+    transplant(random, word.code, program.code);
+}
+
 constexpr std::array rows = {
     OperatorRow{"umad", 0.50, umad},         OperatorRow{"replace", 0.10, replace},
     OperatorRow{"swap", 0.03, swap},         OperatorRow{"delete", 0.05, erase},
     OperatorRow{"constant", 0.15, constant}, OperatorRow{"crossover", 0.10, crossover, true},
     OperatorRow{"tunable", 0.02, tunable},   OperatorRow{"fresh", 0.05, fresh},
+    OperatorRow{"library", 0, library},
 };
 
 }  // namespace

@@ -23,7 +23,7 @@ std::string text_of(const Options& options) {
     for (const Axis& axis : options.axes) axes.push_back({{"name", axis.name}, {"edges", axis.edges}});
     for (const Operator& op : options.operators)
         operators.push_back({{"name", op.name}, {"weight", op.weight}});
-    return Json{{"seed", options.seed},
+    Json made{{"seed", options.seed},
                 {"strategy", name(options.strategy)},
                 {"axes", axes},
                 {"islands", options.islands},
@@ -36,8 +36,10 @@ std::string text_of(const Options& options) {
                 {"attempts", options.attempts},
                 {"refine", options.refine},
                 {"operators", operators},
-                {"adapt", options.adapt}}
-        .dump(-1, ' ', false, Json::error_handler_t::replace);  // names may be no UTF-8
+                {"adapt", options.adapt}};
+    if (const auto& s = options.surrogate)
+        made["surrogate"] = {{"registers", s->registers}, {"code_bytes", s->code_bytes}, {"share", s->share}};
+    return made.dump(-1, ' ', false, Json::error_handler_t::replace);  // names may be no UTF-8
 }
 
 Expected<Options> options_of(const std::string& text) {
@@ -56,6 +58,9 @@ Expected<Options> options_of(const std::string& text) {
                      .refine = json.at("refine"),
                      .operators = {},
                      .adapt = json.at("adapt")};
+        if (const auto s = json.find("surrogate"); s != json.end())
+            made.surrogate = GuessOptions{
+                .registers = s->at("registers"), .code_bytes = s->at("code_bytes"), .share = s->at("share")};
         for (const Json& axis : json.at("axes")) made.axes.push_back({axis.at("name"), axis.at("edges")});
         for (const Json& op : json.at("operators"))
             made.operators.push_back({op.at("name"), op.at("weight")});

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <ctime>
 #include <deque>
@@ -12,6 +11,7 @@
 
 #include "base/threads.hpp"
 #include "base/try.hpp"
+#include "search/spending.hpp"
 #include "search/state.hpp"
 
 namespace ptxgraft::search {
@@ -23,7 +23,10 @@ constexpr std::size_t judged_at_once = 16;
 constexpr std::array<std::string_view, 9> status_names = {
     "ok", "infeasible", "wrong", "rejected", "failed", "timed out", "crashed", "impossible", "noisy"};
 constexpr std::array<std::string_view, 3> strategy_names = {"evolve", "random", "climb"};
-constexpr std::array<std::string_view, 4> stop_names = {"budget", "target", "exhausted", "asked"};
+constexpr std::array<std::string_view, 5> stop_names = {"budget", "target", "exhausted", "asked",
+                                                        "stagnation"};
+// A space is exhausted where so many draws in a row gave nothing new: three blocks, as options are by default.
+constexpr std::uint64_t draws_in_vain = std::uint64_t{3} * 1024 * 16;
 
 Expected<void> check_space(const Space& space) {
     if (space.sites.empty()) return fail(Errc::space_invalid, "it has no site");
@@ -82,18 +85,10 @@ bool is_of(const Genome& genome, const Space& space) {
     return true;
 }
 
-double cpu_seconds() {
-    timespec now{};
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 double thread_seconds() {
     timespec now{};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
     return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
-double wall_seconds() {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 // Whether a result can be kept.
@@ -128,8 +123,9 @@ struct Search::Data {
     std::uint64_t next_block = 0;
     std::uint32_t threads = 1;
     std::vector<GateCount> gates;
-    std::uint64_t empty_blocks = 0;  // the last ones that were drawn
+    std::uint64_t empty_blocks = 0, empty_draws = 0;  // the last ones that were drawn
     bool is_exhausted = false;
+    std::vector<double> gpu_seconds;  // of each gate, as it said last
 
     std::optional<Error> broken;  // an archive that could not be written: nothing goes on behind that
 
@@ -139,10 +135,13 @@ struct Search::Data {
         note_size();
     }
     // A block without candidates may be drawn from a state that has not yet seen the ones before; where as
-    // many as are drawn ahead, and one more, have none, there are none.
+    // many as are drawn ahead, and one more, have none, and those of small blocks are many draws, there are
+    // none.
     void note_size() {
-        empty_blocks = blocks.back().candidates.empty() ? empty_blocks + 1 : 0;
-        is_exhausted = empty_blocks > blocks_ahead;
+        const bool is_empty = blocks.back().candidates.empty();
+        empty_blocks = is_empty ? empty_blocks + 1 : 0;
+        empty_draws = is_empty ? empty_draws + blocks.back().counts.drawn : 0;
+        is_exhausted = empty_blocks > blocks_ahead && empty_draws >= draws_in_vain;
     }
     Expected<void> begin() {
         for (std::uint64_t k = 0; k < blocks_ahead; ++k) draw_next();
@@ -215,7 +214,7 @@ struct Search::Data {
                std::vector<Counts>& counts) const;
     Expected<void> judge_all(std::span<Gate* const> with, std::span<const Waiting> waiting,
                              std::vector<Counts>& counts, const std::function<bool()>& is_over);
-    Expected<void> count(std::span<Gate* const> with, std::vector<Counts>& counts);
+    Expected<void> count(std::span<Gate* const> with, std::vector<Counts>& counts, Spending& spending);
     Expected<void> note_stop(std::string_view stop);
 };
 
@@ -289,17 +288,23 @@ Search::Search(Search&&) noexcept = default;
 Search& Search::operator=(Search&&) noexcept = default;
 Search::~Search() = default;
 
-Expected<Search> Search::open(const std::string& archive, Space space, Options options) {
+Expected<Search> Search::open(const std::string& archive, Space space, Options options,
+                              std::vector<Genome> first) {
     TRY(check_space(space));
     TRY(check_options(options));
+    for (const Genome& genome : first)
+        if (!is_of(genome, space))
+            return fail(Errc::space_invalid, "a genome to be judged first is none of the space");
     auto data = std::make_unique<Data>(std::move(space), std::move(options));
-    data->state.emplace(TRY(Breeder::make(data->space)), data->options);
-    if (archive.empty()) {
-        TRY(data->begin());
-    } else {
-        data->store = TRY(Store::open(archive, data->space, data->options));
-        TRY(data->resume());
+    if (!archive.empty()) {
+        data->store = TRY(Store::open(archive, data->space, data->options, first));
+        first = TRY(data->store->first());
+        for (const Genome& genome : first)
+            if (!is_of(genome, data->space))
+                return fail(Errc::archive_malformed, "a genome to be judged first is none of its space");
     }
+    data->state.emplace(TRY(Breeder::make(data->space)), data->options, std::move(first));
+    TRY(archive.empty() ? data->begin() : data->resume());
     return Search(std::move(data));
 }
 
@@ -333,12 +338,7 @@ void Search::Data::judge(std::span<Gate* const> with, std::span<const Waiting> w
         out.push_back(&result->emplace());
         out.back()->index = candidate->index;
     }
-    for (std::size_t g = 0; g < with.size() && !in.empty(); ++g) {
-        for (Result* result : out) result->gate = static_cast<std::uint16_t>(g);
-        const double begin = thread_seconds();
-        with[g]->evaluate(in, out);
-        counts[g].nanoseconds += static_cast<std::uint64_t>((thread_seconds() - begin) * 1e9);
-        counts[g].in += in.size();
+    const auto keep_ok = [&] {
         std::size_t kept = 0;
         for (std::size_t k = 0; k < in.size(); ++k)
             if (out[k]->status == Status::ok) {
@@ -347,7 +347,24 @@ void Search::Data::judge(std::span<Gate* const> with, std::span<const Waiting> w
             }
         in.resize(kept);
         out.resize(kept);
-        counts[g].out += kept;
+    };
+    for (std::size_t g = 0; g < with.size() && !in.empty(); ++g) {
+        for (Result* result : out) result->gate = static_cast<std::uint16_t>(g);
+        if (with[g]->name() == assembling) {  // but for those that are surely too large
+            for (std::size_t k = 0; k < in.size(); ++k)
+                if (in[k]->guess != CodeSize{}) {
+                    out[k]->status = Status::rejected;
+                    out[k]->detail = guess_text(in[k]->guess);
+                }
+            keep_ok();
+            if (in.empty()) break;
+        }
+        const double begin = thread_seconds();
+        with[g]->evaluate(in, out);
+        counts[g].nanoseconds += static_cast<std::uint64_t>((thread_seconds() - begin) * 1e9);
+        counts[g].in += in.size();
+        keep_ok();
+        counts[g].out += in.size();
     }
 }
 
@@ -375,19 +392,24 @@ Expected<void> Search::Data::judge_all(std::span<Gate* const> with, std::span<co
 }
 
 // What the gates have done since the last time goes to the ledger, and to the archive with the next commit.
-Expected<void> Search::Data::count(std::span<Gate* const> with, std::vector<Counts>& counts) {
+Expected<void> Search::Data::count(std::span<Gate* const> with, std::vector<Counts>& counts,
+                                   Spending& spending) {
     std::vector<GateCount> added;
     for (std::size_t g = 0; g < with.size(); ++g) {
+        const double gpu = with[g]->gpu_seconds();
         const GateCount& one = added.emplace_back(
             GateCount{.name = std::string(with[g]->name()),
                       .in = counts[g].in.exchange(0),
                       .out = counts[g].out.exchange(0),
-                      .seconds = static_cast<double>(counts[g].nanoseconds.exchange(0)) * 1e-9});
+                      .seconds = static_cast<double>(counts[g].nanoseconds.exchange(0)) * 1e-9,
+                      .gpu_seconds = gpu - std::exchange(gpu_seconds[g], gpu)});
         gates[g].name = one.name;
         gates[g].in += one.in;
         gates[g].out += one.out;
         gates[g].seconds += one.seconds;
+        gates[g].gpu_seconds += one.gpu_seconds;
     }
+    spending.add(added);
     if (!store) return {};
     return store->add(added);
 }
@@ -402,10 +424,12 @@ Expected<Summary> Search::run(std::span<Gate* const> gates, const RunOptions& op
     Data& d = *data_;
     TRY(d.note_stop({}));
     d.threads = thread_count(options.threads);
-    const double begin_wall = wall_seconds(), begin_cpu = cpu_seconds();
+    Spending spending(options.budget, gates);
     const std::uint64_t judged_before = d.state->ledger().judged;
     std::vector<Counts> counts(gates.size());
     if (d.gates.size() != gates.size()) d.gates.assign(gates.size(), {});
+    d.gpu_seconds.clear();
+    for (const Gate* gate : gates) d.gpu_seconds.push_back(gate->gpu_seconds());
     const auto best = [&]() -> std::optional<Elite> {
         std::optional<Elite> found;
         for (Elite& elite : d.state->elites())
@@ -414,41 +438,27 @@ Expected<Summary> Search::run(std::span<Gate* const> gates, const RunOptions& op
                 found = std::move(elite);
         return found;
     };
-    const auto is_reached = [&] {
-        return options.target && std::ranges::any_of(d.state->elites(), [&](const Elite& elite) {
-                   for (std::size_t k = 0; k < options.target->descriptor.size(); ++k)
-                       if (k >= elite.descriptor.size() ||
-                           elite.descriptor[k] > options.target->descriptor[k])
-                           return false;
-                   return elite.bound() <= options.target->cost;
-               });
-    };
-    const auto is_late = [&] {
-        const Budget& budget = options.budget;
-        return (budget.seconds != 0 && wall_seconds() - begin_wall >= budget.seconds) ||
-               (budget.cpu_seconds != 0 && cpu_seconds() - begin_cpu >= budget.cpu_seconds);
-    };
-    const auto is_spent = [&](std::uint64_t judged) {
-        const Budget& budget = options.budget;
-        return (budget.candidates != 0 && judged >= budget.candidates) || is_late();
-    };
+    const auto is_asked = [&] { return options.stop != nullptr && options.stop->load(); };
     for (;;) {
-        const std::uint64_t judged = d.state->ledger().judged - judged_before;
+        const Ledger so_far = d.state->ledger();
         const auto ended = [&](Stop stop) -> Expected<Summary> {
             TRY(d.note_stop(name(stop)));
-            return Summary{stop, d.state->ledger().judged, best()};
+            return Summary{stop, so_far.judged, best()};
         };
-        if (is_reached()) return ended(Stop::target);
-        if (options.stop != nullptr && options.stop->load()) return ended(Stop::asked);
-        if (is_spent(judged)) return ended(Stop::budget);
-        std::size_t most = d.options.block;
-        if (options.budget.candidates != 0)
-            most = std::min<std::size_t>(most, options.budget.candidates - judged);
+        if (options.target && d.state->reaches(*options.target)) return ended(Stop::target);
+        if (is_asked()) return ended(Stop::asked);
+        if (options.stagnation != 0 && so_far.without_gain >= options.stagnation)
+            return ended(Stop::stagnation);
+        std::uint64_t most = std::min<std::uint64_t>(spending.left(so_far.judged - judged_before),
+                                                     d.options.block);
+        if (most == 0) return ended(Stop::budget);
+        // so that it ends behind the last of them, however it is run
+        if (options.stagnation != 0) most = std::min(most, options.stagnation - so_far.without_gain);
         const std::vector<Data::Waiting> waiting = d.take(most);
         if (waiting.empty()) return ended(Stop::exhausted);
-        const auto is_over = [&] { return (options.stop != nullptr && options.stop->load()) || is_late(); };
+        const auto is_over = [&] { return is_asked() || spending.is_late(); };
         TRY(d.judge_all(gates, waiting, counts, is_over));
-        TRY(d.count(gates, counts));
+        TRY(d.count(gates, counts, spending));
         TRY(d.commit());
         if (options.progress) options.progress(ledger());
     }

@@ -30,6 +30,11 @@ std::uint64_t Space::hash() const {
             const auto bytes = stack::to_bytes(seed);
             add_text({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
         }
+        if (!site.library.empty()) add(site.library.size());
+        for (const stack::Program& word : site.library) {
+            const auto bytes = stack::to_bytes(word);
+            add_text({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+        }
         for (const stack::Entry& entry : site.machine.set().entries())
             add(std::bit_cast<std::uint64_t>(entry.weight));
     }

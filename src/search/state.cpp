@@ -58,12 +58,14 @@ Expected<DataflowParts> key_of(const Genome& genome, const Space& space) {
     return key;
 }
 
-State::State(Breeder breeder, const Options& options)
+State::State(Breeder breeder, const Options& options, std::vector<Genome> first, bool draws)
     : space_(*breeder.space),
       options_(options),
       breeder_(std::move(breeder)),
       islands_(options.islands),
-      seeds_(seeds_of(space_)) {
+      seeds_(std::move(first)) {
+    std::ranges::move(seeds_of(space_), std::back_inserter(seeds_));
+    if (options.surrogate && draws) guesser_.emplace(space_, *options.surrogate, options.seed);
     for (const Operator& op : options.operators) {
         rows_.push_back(find_operator(op.name));
         ledger_.operators.push_back({.name = op.name, .weight = op.weight});
@@ -99,10 +101,11 @@ void State::vary(Random& random, const Island& island, Drawn& drawn) const {
     rows_[op]->vary(breeder_, random, *a->genome, *b->genome, child.genome);
 }
 
-State::Drawn State::draw_one(std::uint64_t slot, std::uint32_t attempt) const {
+void State::draw_one(std::uint64_t slot, std::uint32_t attempt, Drawn& drawn) const {
     Random random = random_for(options_.seed, slot, attempt);
-    Drawn drawn;
     drawn.candidate.index = slot;
+    drawn.candidate.operation = 0;
+    drawn.candidate.parents = {Candidate::no_parent, Candidate::no_parent};
     drawn.candidate.island = static_cast<std::uint16_t>(slot % islands_.size());
     if (slot < seeds_.size() && attempt == 0)
         drawn.candidate.genome = seeds_[slot];
@@ -115,7 +118,6 @@ State::Drawn State::draw_one(std::uint64_t slot, std::uint32_t attempt) const {
     const auto key = key_of(drawn.candidate.genome, space_);
     drawn.has_failed = !key.has_value();
     if (key) drawn.candidate.key = *key;
-    return drawn;
 }
 
 // At most a quarter of a block is refined, a slot of each island in turn.
@@ -133,7 +135,7 @@ void State::keep_new(std::vector<Drawn>& drawn, std::vector<std::size_t>& open, 
     std::vector<std::size_t> again;
     for (const std::size_t k : open) {
         ++made.counts.drawn;
-        if (!drawn[k].has_failed && keys_.insert(whole_key(drawn[k].candidate.key)).second) continue;
+        if (!drawn[k].has_failed && keys_.insert(whole_key(drawn[k].candidate.key))) continue;
         ++made.counts.duplicates;
         again.push_back(k);
     }
@@ -156,15 +158,18 @@ Block State::draw(std::uint64_t block, std::uint32_t threads) {
         if (const auto key = key_of(candidate.genome, space_)) candidate.key = *key;
         std::erase(open, slot - first);
     }
-    std::vector<bool> is_out(options_.block, false);
     for (std::uint32_t attempt = 0; attempt < options_.attempts && !open.empty(); ++attempt) {
         for_all(open.size(), threads,
-                [&](std::size_t k) { drawn[open[k]] = draw_one(first + open[k], attempt); });
+                [&](std::size_t k) { draw_one(first + open[k], attempt, drawn[open[k]]); });
         keep_new(drawn, open, made);
     }
-    for (const std::size_t k : open) is_out[k] = true;
-    for (std::size_t k = 0; k < drawn.size(); ++k)
-        if (!is_out[k]) made.candidates.push_back(std::move(drawn[k].candidate));
+    made.candidates.reserve(drawn.size() - open.size());
+    for (std::size_t k = 0, out = 0; k < drawn.size(); ++k)
+        if (out < open.size() && open[out] == k)
+            ++out;
+        else
+            made.candidates.push_back(std::move(drawn[k].candidate));
+    if (guesser_) guesser_->guess(made.candidates, seeds_.size());
     made.results.resize(made.candidates.size());
     made.counts.candidates = made.candidates.size();
     ledger_.drawn += made.counts.drawn;
@@ -183,6 +188,9 @@ void State::note_drawn(const Block& block) {
 void State::commit(Candidate& candidate, Result& result) {
     ++ledger_.judged;
     ++ledger_.by_status[static_cast<std::size_t>(result.status)];
+    ++ledger_.without_gain;
+    if (is_guessed(result)) ++ledger_.guessed;
+    if (guesser_) guesser_->learn(result.genome ? *result.genome : candidate.genome, result);
     const bool is_drawn = candidate.refine == Refine::none && candidate.parents[0] != Candidate::no_parent;
     if (is_drawn) {
         ++ledger_.operators[candidate.operation].drawn;
@@ -207,7 +215,8 @@ void State::commit(Candidate& candidate, Result& result) {
                   .is_feasible = result.status == Status::ok,
                   .low = result.low,
                   .high = result.high};
-    if (member.is_feasible) all_.insert(cell_of(member.descriptor, options_.axes), member, 1);
+    if (member.is_feasible && all_.insert(cell_of(member.descriptor, options_.axes), member, 1))
+        ledger_.without_gain = 0;
     const bool is_elite = islands_[candidate.island].commit(std::move(member), result.errors, options_,
                                                             candidate.refine == Refine::constants);
     if (is_elite && is_drawn) {
@@ -260,6 +269,17 @@ std::vector<Elite> State::elites() const {
     std::vector<Elite> made;
     for (const auto& [cell, members] : all_.cells()) { made.push_back(members.front().as_elite(cell)); }
     return made;
+}
+
+bool State::reaches(const Target& target) const {
+    const auto is_within = [&](const Member& best) {
+        if (best.bound() > target.cost || target.descriptor.size() > best.descriptor.size()) return false;
+        for (std::size_t k = 0; k < target.descriptor.size(); ++k)
+            if (best.descriptor[k] > target.descriptor[k]) return false;
+        return true;
+    };
+    return std::ranges::any_of(all_.cells(),
+                               [&](const auto& cell) { return is_within(cell.second.front()); });
 }
 
 Ledger State::ledger() const {

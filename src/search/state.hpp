@@ -9,9 +9,10 @@
 
 #include <memory>
 #include <span>
-#include <unordered_set>
 #include <vector>
 
+#include "search/guesser.hpp"
+#include "search/key_set.hpp"
 #include "search/operators.hpp"
 #include "search/population.hpp"
 #include "search/store.hpp"
@@ -28,7 +29,9 @@ struct Block {
 
 class State {
   public:
-    State(Breeder breeder, const Options& options);
+    /// `first` are genomes that are drawn first. Where nothing will be drawn, `draws` is false: then nothing
+    /// is learnt for it.
+    State(Breeder breeder, const Options& options, std::vector<Genome> first, bool draws = true);
 
     /// The block's candidates, whose keys were not seen before.
     [[nodiscard]] Block draw(std::uint64_t block, std::uint32_t threads);
@@ -40,6 +43,7 @@ class State {
     void end_block(std::uint64_t block);
 
     [[nodiscard]] std::vector<Elite> elites() const;
+    [[nodiscard]] bool reaches(const Target& target) const;
     /// Without the gates.
     [[nodiscard]] Ledger ledger() const;
 
@@ -48,7 +52,8 @@ class State {
         Candidate candidate;
         bool has_failed = false;  ///< the genome does not compile: a limit was passed
     };
-    [[nodiscard]] Drawn draw_one(std::uint64_t slot, std::uint32_t attempt) const;
+    /// In the place of what was drawn before, whose memory it takes.
+    void draw_one(std::uint64_t slot, std::uint32_t attempt, Drawn& drawn) const;
     void vary(Random& random, const Island& island, Drawn& drawn) const;
     [[nodiscard]] std::size_t any_operator(Random& random) const;
     [[nodiscard]] std::vector<std::pair<std::uint64_t, Island::ToRefine>> take_refinements(
@@ -62,9 +67,10 @@ class State {
     Breeder breeder_;
     std::vector<Island> islands_;
     Grid all_;  ///< of all islands, also of those that began again
-    std::unordered_set<std::uint64_t> keys_;
+    KeySet keys_;
     std::vector<const OperatorRow*> rows_;  ///< for each operator
     std::vector<Genome> seeds_;
+    std::optional<Guesser> guesser_;
     Ledger ledger_;
     std::vector<double> gains_;  ///< elites by operator, the older the less
     std::vector<double> tries_;  ///< candidates by operator, likewise

@@ -95,6 +95,7 @@ class Statement {
         const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column_++));
         return {static_cast<const std::byte*>(found), found == nullptr ? 0 : size};
     }
+    void rewind() { column_ = 0; }  ///< to the first column of the row
     bool is_null() { return sqlite3_column_type(statement_.get(), column_) == SQLITE_NULL; }
 
   private:

@@ -3,11 +3,13 @@
 #include "search/store.hpp"
 
 #include <fcntl.h>
+#define XXH_INLINE_ALL
 #include <sqlite3.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
+#include <xxhash.h>
 #include <bit>
 #include <cstring>
 #include <filesystem>
@@ -34,13 +36,22 @@ CREATE TABLE block (block INTEGER PRIMARY KEY, drawn INTEGER, duplicates INTEGER
 CREATE TABLE candidate (
     id INTEGER PRIMARY KEY, island INTEGER, operator INTEGER, parent INTEGER, parent2 INTEGER, refine INTEGER,
     structure INTEGER, constants INTEGER, genome BLOB, made BLOB, status INTEGER, gate INTEGER, cost REAL,
-    low REAL, high REAL, errors BLOB, descriptor BLOB, detail TEXT);
+    low REAL, high REAL, errors BLOB, descriptor BLOB, detail TEXT, registers INTEGER, code_bytes INTEGER,
+    checksum INTEGER);
 )";
 // Tables that older archives of this format lack.
 constexpr const char* later_schema = R"(
 CREATE TABLE IF NOT EXISTS gate (place INTEGER, name TEXT, "in" INTEGER, "out" INTEGER, seconds REAL,
     PRIMARY KEY (place, name)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS word (site INTEGER, place INTEGER, program BLOB, PRIMARY KEY (site, place))
+    WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS first (place INTEGER PRIMARY KEY, genome BLOB);
 )";
+// Columns likewise, behind the others: table, name, type.
+constexpr std::array<std::array<const char*, 3>, 4> later_columns = {{{"candidate", "registers", "INTEGER"},
+                                                                      {"candidate", "code_bytes", "INTEGER"},
+                                                                      {"candidate", "checksum", "INTEGER"},
+                                                                      {"gate", "gpu_seconds", "REAL"}}};
 constexpr const char* collection_schema = R"(
 CREATE TABLE source (place INTEGER PRIMARY KEY, first INTEGER, count INTEGER, options TEXT, task TEXT,
     digest INTEGER);
@@ -58,6 +69,25 @@ template <class T> Expected<std::vector<T>> values_of(std::span<const std::byte>
     if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
     return values;
 }
+
+// Of a row of `candidate`: of its numbers, and of what is no number.
+class Checksum {
+  public:
+    Checksum& with(std::uint64_t number) {
+        numbers_[count_++] = number;
+        return *this;
+    }
+    Checksum& with(double number) { return with(std::bit_cast<std::uint64_t>(number + 0.0)); }  // no -0
+    Checksum& with(std::span<const std::byte> blob) {
+        return with(XXH3_64bits_withSeed(blob.data(), blob.size(), count_));
+    }
+    Checksum& with(std::string_view text) { return with(std::as_bytes(std::span(text))); }
+    [[nodiscard]] std::uint64_t value() const { return XXH3_64bits(numbers_.data(), 8 * count_); }
+
+  private:
+    std::array<std::uint64_t, 24> numbers_{};
+    std::size_t count_ = 0;
+};
 
 // File systems that other machines write to do not keep SQLite's promises.
 bool is_shared(const std::string& path) {
@@ -123,12 +153,24 @@ struct Store::Data {
         Statement find = statement("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?");
         return find.with(name).step();
     }
+    Expected<bool> has_column(std::string_view table, std::string_view name) {
+        Statement find = statement("SELECT 1 FROM pragma_table_info(?) WHERE name = ?");
+        return find.with(table).with(name).step();
+    }
+    Expected<void> add_later() {
+        TRY(run(later_schema));
+        for (const auto& [table, name, type] : later_columns)
+            if (!TRY(has_column(table, name)))
+                TRY(run(("ALTER TABLE " + std::string(table) + " ADD COLUMN " + name + " " + type).c_str()));
+        return {};
+    }
     void prepare_rows() {
         add_block = statement("INSERT OR REPLACE INTO block VALUES (?, ?, ?, ?)");
         add_candidate =
-            statement("INSERT INTO candidate VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+            statement("INSERT INTO candidate VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+                      "?, ?, ?)");
     }
-    Expected<void> create(const Space& space, const Options& options);
+    Expected<void> create(const Space& space, const Options& options, std::span<const Genome> first = {});
     Expected<void> check(const Space& space, const Options& options);
     Expected<void> check_format();
 };
@@ -139,17 +181,21 @@ Store::Store(Store&&) noexcept = default;
 Store& Store::operator=(Store&&) noexcept = default;
 Store::~Store() = default;
 
-Expected<void> Store::Data::create(const Space& space, const Options& options) {
+Expected<void> Store::Data::create(const Space& space, const Options& options,
+                                   std::span<const Genome> first) {
     TRY(begin());
     TRY(run(schema));
+    TRY(add_later());
     Statement about = statement("INSERT INTO about VALUES (?, ?)");
     TRY(about.with("format").with(std::to_string(format_version)).run());
     TRY(about.with("library").with(PTXGRAFT_VERSION_STRING).run());
     TRY(about.with("space").with(std::to_string(space.hash())).run());
     TRY(about.with("options").with(text_of(options)).run());
     TRY(about.with("task").with(options.task).run());
+    TRY(about.with("skeleton").with(std::to_string(options.skeleton)).run());
     Statement site = statement("INSERT INTO site VALUES (?, ?, ?, ?, ?)");
     Statement seed = statement("INSERT INTO seed VALUES (?, ?, ?)");
+    Statement word = statement("INSERT INTO word VALUES (?, ?, ?)");
     for (std::uint64_t s = 0; s < space.sites.size(); ++s) {
         const SiteSpace& of = space.sites[s];
         TRY(site.with(s)
@@ -160,6 +206,8 @@ Expected<void> Store::Data::create(const Space& space, const Options& options) {
                 .run());
         for (std::uint64_t k = 0; k < of.seeds.size(); ++k)
             TRY(seed.with(s).with(k).with(std::span<const std::byte>(stack::to_bytes(of.seeds[k]))).run());
+        for (std::uint64_t k = 0; k < of.library.size(); ++k)
+            TRY(word.with(s).with(k).with(std::span<const std::byte>(stack::to_bytes(of.library[k]))).run());
     }
     Statement tunable = statement("INSERT INTO tunable VALUES (?, ?, ?)");
     for (std::uint64_t k = 0; k < space.tunables.size(); ++k)
@@ -171,6 +219,9 @@ Expected<void> Store::Data::create(const Space& space, const Options& options) {
     Statement constant = statement("INSERT INTO constant VALUES (?, ?)");
     for (std::uint64_t k = 0; k < space.constants.size(); ++k)
         TRY(constant.with(k).with(space.constants[k]).run());
+    Statement genome = statement("INSERT INTO first VALUES (?, ?)");
+    for (std::uint64_t k = 0; k < first.size(); ++k)
+        TRY(genome.with(k).with(std::span<const std::byte>(bytes_of(first[k]))).run());
     TRY(run("COMMIT"));
     is_open = false;
     return {};
@@ -187,8 +238,14 @@ Expected<void> Store::Data::check(const Space& space, const Options& options) {
     TRY(check_format());
     if (TRY(has_table("source")))
         return fail(Errc::archive_differs, "it is a collection of searches, which is read alone");
+    if (const std::string library = TRY(about("library")); library != PTXGRAFT_VERSION_STRING)
+        return fail(Errc::archive_differs, "it was written by version " + library +
+                                               " of the library, this is " PTXGRAFT_VERSION_STRING);
     if (TRY(about("space")) != std::to_string(space.hash()))
         return fail(Errc::archive_differs, "its space is not this one");
+    Statement skeleton = statement("SELECT value FROM about WHERE key = 'skeleton'");
+    if (TRY(skeleton.step()) && skeleton.text() != std::to_string(options.skeleton))
+        return fail(Errc::archive_differs, "its skeleton is not this one");
     const std::string kept = TRY(about("options"));
     if (kept != text_of(options))
         return fail(Errc::archive_differs, "its options are " + kept + ", not " + text_of(options));
@@ -198,7 +255,16 @@ Expected<void> Store::Data::check(const Space& space, const Options& options) {
     return {};
 }
 
-Expected<Store> Store::open(const std::string& path, const Space& space, const Options& options) {
+Expected<std::vector<Genome>> Store::first() const {
+    std::vector<Genome> made;
+    if (!TRY(data_->has_table("first"))) return made;
+    Statement rows = data_->statement("SELECT genome FROM first ORDER BY place");
+    while (TRY(rows.step())) made.push_back(TRY(genome_of(rows.blob())));
+    return made;
+}
+
+Expected<Store> Store::open(const std::string& path, const Space& space, const Options& options,
+                            std::span<const Genome> first) {
     auto data = std::make_unique<Data>();
     data->lock = TRY(lock(path));
     if (is_shared(std::filesystem::path(path).parent_path().empty()
@@ -220,8 +286,10 @@ Expected<Store> Store::open(const std::string& path, const Space& space, const O
     TRY(tables.step());
     if (!is_new) TRY(data->check(space, options));
     TRY(data->run("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL"));
-    if (is_new) TRY(data->create(space, options));
-    TRY(data->run(later_schema));
+    if (!is_new && !first.empty())
+        return fail(Errc::archive_differs, "there are genomes to be judged first, and it was begun already");
+    if (is_new) TRY(data->create(space, options, first));
+    TRY(data->add_later());
     data->prepare_rows();
     return Store(std::move(data));
 }
@@ -255,6 +323,8 @@ Expected<Store> Store::read(const std::string& path) {
 Expected<Options> Store::options() const {
     Options made = TRY(options_of(TRY(data_->about("options"))));
     made.task = TRY(data_->about("task"));
+    Statement skeleton = data_->statement("SELECT value FROM about WHERE key = 'skeleton'");
+    if (TRY(skeleton.step())) made.skeleton = std::strtoull(skeleton.text().c_str(), nullptr, 10);
     return made;
 }
 
@@ -275,6 +345,14 @@ Expected<Space> Store::space() const {
         const std::uint64_t site = seeds.number();
         if (site >= made.sites.size()) return fail(Errc::archive_malformed, "a seed is of no site");
         made.sites[site].seeds.push_back(TRY(stack::program_from_bytes(seeds.blob())));
+    }
+    if (TRY(data_->has_table("word"))) {
+        Statement words = data_->statement("SELECT site, program FROM word ORDER BY site, place");
+        while (TRY(words.step())) {
+            const std::uint64_t site = words.number();
+            if (site >= made.sites.size()) return fail(Errc::archive_malformed, "a word is of no site");
+            made.sites[site].library.push_back(TRY(stack::program_from_bytes(words.blob())));
+        }
     }
     Statement tunables = data_->statement("SELECT name, \"values\" FROM tunable ORDER BY place");
     while (TRY(tunables.step())) {
@@ -303,15 +381,42 @@ Expected<std::vector<BlockCounts>> Store::blocks() const {
     return made;
 }
 
+namespace {
+
+// The columns of `candidate` as they were written; an older archive's rows have no checksum.
+Expected<void> check_row(Statement& row) {
+    Checksum found;
+    const std::uint64_t index = row.number();
+    found.with(index);
+    for (int k = 0; k < 7; ++k) found.with(row.number());
+    found.with(row.blob()).with(row.blob());
+    found.with(row.number()).with(row.number());
+    for (int k = 0; k < 3; ++k) found.with(row.real());
+    found.with(row.blob()).with(row.blob());
+    found.with(std::string_view(row.text()));
+    const bool has_code = !row.is_null();
+    found.with(std::uint64_t{has_code}).with(row.number()).with(row.number());
+    const bool has_checksum = !row.is_null();
+    const std::uint64_t written = row.number();
+    row.rewind();
+    if (!has_checksum || written == found.value()) return {};
+    return fail(Errc::archive_malformed, "candidate " + std::to_string(index) +
+                                             " is damaged: its row is not what its checksum says");
+}
+
+}  // namespace
+
 Expected<void> Store::for_each(const std::function<Expected<void>(Candidate&&, Result&&)>& visit) const {
     return for_each(0, std::numeric_limits<std::int64_t>::max(), visit);
 }
 
 Expected<void> Store::for_each(std::uint64_t first, std::uint64_t count,
                                const std::function<Expected<void>(Candidate&&, Result&&)>& visit) const {
+    const bool has_checksums = TRY(data_->has_column("candidate", "checksum"));
     Statement rows = data_->statement("SELECT * FROM candidate WHERE id >= ? AND id - ? < ? ORDER BY id");
     rows.with(first).with(first).with(count);
     while (TRY(rows.step())) {
+        if (has_checksums) TRY(check_row(rows));
         Candidate candidate;
         Result result;
         candidate.index = result.index = rows.number();
@@ -339,6 +444,9 @@ Expected<void> Store::for_each(std::uint64_t first, std::uint64_t count,
         result.errors = TRY(values_of<float>(rows.blob()));
         result.descriptor = TRY(values_of<double>(rows.blob()));
         result.detail = rows.text();
+        if (has_checksums && !rows.is_null())
+            result.code = CodeSize{.registers = static_cast<std::uint32_t>(rows.number()),
+                                   .code_bytes = static_cast<std::uint32_t>(rows.number())};
         TRY(visit(std::move(candidate), std::move(result)));
     }
     return {};
@@ -356,42 +464,57 @@ Expected<void> Store::add(const BlockCounts& counts) {
 Expected<void> Store::add(const Candidate& candidate, const Result& result) {
     TRY(data_->begin());
     Statement& add = data_->add_candidate;
-    add.with(candidate.index)
-        .with(std::uint64_t{candidate.island})
-        .with(std::uint64_t{candidate.operation})
-        .with(candidate.parents[0])
-        .with(candidate.parents[1])
-        .with(static_cast<std::uint64_t>(candidate.refine))
-        .with(candidate.key.structure)
-        .with(candidate.key.constants)
-        .with(std::span<const std::byte>(bytes_of(candidate.genome)));
-    if (result.genome)
-        add.with(std::span<const std::byte>(bytes_of(*result.genome)));
-    else
+    Checksum sum;
+    const auto put = [&](const auto& value) {
+        add.with(value);
+        sum.with(value);
+    };
+    const auto put_bytes = [&](const std::vector<std::byte>& bytes) {
+        put(std::span<const std::byte>(bytes));
+    };
+    for (const std::uint64_t number :
+         {candidate.index, std::uint64_t{candidate.island}, std::uint64_t{candidate.operation},
+          candidate.parents[0], candidate.parents[1], static_cast<std::uint64_t>(candidate.refine),
+          candidate.key.structure, candidate.key.constants})
+        put(number);
+    put_bytes(bytes_of(candidate.genome));
+    if (result.genome) {
+        put_bytes(bytes_of(*result.genome));
+    } else {
         add.with_nothing();
-    return add.with(static_cast<std::uint64_t>(result.status))
-        .with(std::uint64_t{result.gate})
-        .with(result.cost)
-        .with(result.low)
-        .with(result.high)
-        .with(std::span<const std::byte>(blob_of(std::span<const float>(result.errors))))
-        .with(std::span<const std::byte>(blob_of(std::span<const double>(result.descriptor))))
-        .with(std::string_view(result.detail))
-        .run();
+        sum.with(std::span<const std::byte>());
+    }
+    put(static_cast<std::uint64_t>(result.status));
+    put(std::uint64_t{result.gate});
+    for (const double number : {result.cost, result.low, result.high}) put(number);
+    put_bytes(blob_of(std::span<const float>(result.errors)));
+    put_bytes(blob_of(std::span<const double>(result.descriptor)));
+    put(std::string_view(result.detail));
+    sum.with(std::uint64_t{result.code.has_value()});
+    for (const std::uint32_t CodeSize::* figure : {&CodeSize::registers, &CodeSize::code_bytes}) {
+        const std::uint64_t value = result.code ? (*result.code).*figure : 0;
+        sum.with(value);
+        result.code ? add.with(value) : add.with_nothing();
+    }
+    return add.with(sum.value()).run();
 }
 
 Expected<std::vector<GateCount>> Store::gates() const {
     std::vector<GateCount> made;
     if (!TRY(data_->has_table("gate"))) return made;
+    const bool has_gpu = TRY(data_->has_column("gate", "gpu_seconds"));
     Statement rows = data_->statement(
-        "SELECT group_concat(name, ' / '), sum(\"in\"), sum(\"out\"), sum(seconds) FROM gate GROUP BY place "
-        "ORDER BY place");
+        has_gpu ? "SELECT group_concat(name, ' / '), sum(\"in\"), sum(\"out\"), sum(seconds), "
+                  "sum(gpu_seconds) FROM gate GROUP BY place ORDER BY place"
+                : "SELECT group_concat(name, ' / '), sum(\"in\"), sum(\"out\"), sum(seconds), 0.0 FROM gate "
+                  "GROUP BY place ORDER BY place");
     while (TRY(rows.step())) {
         GateCount gate;
         gate.name = rows.text();
         gate.in = rows.number();
         gate.out = rows.number();
         gate.seconds = rows.real();
+        gate.gpu_seconds = rows.real();
         made.push_back(std::move(gate));
     }
     return made;
@@ -423,15 +546,17 @@ Expected<std::vector<StoredSource>> Store::sources() const {
 Expected<void> Store::add(std::span<const GateCount> gates) {
     TRY(data_->begin());
     Statement add = data_->statement(
-        "INSERT INTO gate VALUES (?, ?, ?, ?, ?) ON CONFLICT (place, name) DO UPDATE SET "
+        "INSERT INTO gate VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (place, name) DO UPDATE SET "
         "\"in\" = \"in\" + excluded.\"in\", \"out\" = \"out\" + excluded.\"out\", "
-        "seconds = seconds + excluded.seconds");
+        "seconds = seconds + excluded.seconds, "
+        "gpu_seconds = coalesce(gpu_seconds, 0) + excluded.gpu_seconds");
     for (std::uint64_t place = 0; place < gates.size(); ++place)
         TRY(add.with(place)
                 .with(std::string_view(gates[place].name))
                 .with(gates[place].in)
                 .with(gates[place].out)
                 .with(gates[place].seconds)
+                .with(gates[place].gpu_seconds)
                 .run());
     return {};
 }

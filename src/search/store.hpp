@@ -5,19 +5,23 @@
 ///
 /// | table | rows |
 /// |---|---|
-/// | `about` | key, value: format, library, space's hash, options, task |
+/// | `about` | key, value: format, library, space's hash, options, task, skeleton |
 /// | `site` | place, name, signature, policy's words, set's text, max_genes |
 /// | `tunable`, `constant` | place, name and values; place, value |
 /// | `seed` | site, place, program |
+/// | `word` | the same of SiteSpace::library |
+/// | `first` | place, genome: what is judged first |
 /// | `block` | block, drawn, duplicates, candidates |
-/// | `candidate` | its members, and those of its result: a column for each |
-/// | `gate` | place in the cascade, name, what came in and went on, seconds of processors: of all processes |
+/// | `candidate` | its members, and those of its result: a column for each; a checksum of all of them |
+/// | `gate` | place in the cascade, name, what came in and went on, seconds of processors, of GPUs: of all |
+/// | | processes |
 /// | `source` | of a collection alone: place, first index, indices, options, task, digest of a search |
 ///
 /// Beside them are the tables `attempt` (attempts.cpp) and those of measurements (measurements.hpp).
 ///
 /// In `about` stands, behind a run that has ended, what ended it (`stop`). Gates' prices and that are no part
-/// of an export: they differ between runs of one search. Older archives have neither.
+/// of an export: they differ between runs of one search. Older archives have neither, nor code and checksums;
+/// what they lack is added when a search goes on with them.
 ///
 /// `made` is what Refine made of the genome, where that was better; numbers in blobs are little-endian.
 
@@ -47,9 +51,10 @@ struct StoredSource {
 
 class Store {
   public:
-    /// Makes the file, or checks that it is of this space and these options.
+    /// Makes the file, or checks that it is of this space, these options and this library. `first` are the
+    /// genomes that a new one begins with.
     [[nodiscard]] static Expected<Store> open(const std::string& path, const Space& space,
-                                              const Options& options);
+                                              const Options& options, std::span<const Genome> first);
     /// A new file, of a collection. Errors: Errc::archive_failed where the file exists.
     [[nodiscard]] static Expected<Store> create(const std::string& path, const Space& space,
                                                 const Options& options);
@@ -58,6 +63,7 @@ class Store {
 
     [[nodiscard]] Expected<Space> space() const;
     [[nodiscard]] Expected<Options> options() const;
+    [[nodiscard]] Expected<std::vector<Genome>> first() const;
     [[nodiscard]] Expected<std::vector<BlockCounts>> blocks() const;
     /// In the order of the indices.
     [[nodiscard]] Expected<void> for_each(

@@ -3,6 +3,8 @@
 #include "ptxgraft/search_task.hpp"
 
 #include <fmt/format.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 #include <algorithm>
 #include <cmath>
@@ -29,6 +31,10 @@ constexpr std::array<std::string_view, objective_count> objectives = {
 constexpr std::array<std::string_view, 3> strategies = {"evolve", "random", "climb"};
 constexpr std::array<std::string_view, 7> gate_names = {"limits",    "policy",   "columns", "assembly",
                                                         "emulation", "checking", "timing"};
+
+constexpr std::uint64_t most_counted = std::uint64_t{1} << 53;
+
+std::uint64_t hash_of(std::string_view text) { return XXH3_64bits(text.data(), text.size()); }
 
 Expected<bool> truth_of(const JsonValue& value, std::string_view key) {
     TRY(check_kind(value, JsonKind::boolean, key));
@@ -68,10 +74,14 @@ class TaskReader {
             TRY(read_bare(root));
         TRY(read_space(root));
         TRY(read_figures(root));
+        give_library_weight();
         if (const JsonValue* value = root.find("options")) TRY(read_options(*value));
         if (const JsonValue* value = root.find("budget")) TRY(read_budget(*value));
         if (const JsonValue* value = root.find("target")) TRY(read_target(*value));
+        if (const JsonValue* value = root.find("stagnation"))
+            task_.stagnation = TRY(json::whole_number(*value, "stagnation", 1, most_counted));
         TRY(read_gates(root));
+        TRY(set_limits_to_guess(root));
         return std::move(task_);
     }
 
@@ -82,7 +92,7 @@ class TaskReader {
         TRY(check_keys(root, "a task",
                        {"name", "signature", "set", "genes", "seeds", "constants", "tunables", "inputs",
                         "reference", "measure", "bound", "screen", "perturb", "objective", "axes", "options",
-                        "budget", "target", "gates"}));
+                        "budget", "target", "stagnation", "gates", "library"}));
         const std::string text = TRY(text_of(*TRY(needed(root, "signature")), "signature"));
         const auto signature = TRY(within(Signature::parse(text), "the signature", text));
         std::string name = "f";
@@ -97,11 +107,12 @@ class TaskReader {
     Expected<void> read_kernel(const JsonValue& root, std::string_view text) {
         TRY(check_keys(root, "a task of a workload",
                        {"workload", "sites", "constants", "tunables", "perturb", "objective", "axes",
-                        "options", "budget", "target", "gates", "devices"}));
+                        "options", "budget", "target", "stagnation", "gates", "devices"}));
         const JsonValue& workload = *root.find("workload");
         TRY(check_kind(workload, JsonKind::object, "workload"));
         task_.workload = TRY(measure::Workload::parse(in_place(text, workload)));
         const Skeleton& skeleton = task_.workload->skeleton();
+        task_.options.skeleton = hash_of(skeleton.ptx());
         const Architecture target = TRY(parse_architecture(skeleton.target()));
         const JsonValue& sites = *TRY(needed(root, "sites"));
         TRY(check_kind(sites, JsonKind::object, "sites"));
@@ -110,7 +121,8 @@ class TaskReader {
             const auto site = skeleton.find_site(said.key);
             if (!site) return mistake(said.key_span, message(site.error()));
             TRY(check_keys(said, said.key,
-                           {"set", "genes", "seeds", "inputs", "reference", "measure", "bound", "screen"}));
+                           {"set", "genes", "seeds", "library", "inputs", "reference", "measure", "bound",
+                            "screen"}));
             task_.space.sites.push_back(TRY(
                 site_of(said, said.key, (*site)->signature, {.policy = (*site)->policy, .target = target})));
             task_.screens.emplace_back();
@@ -366,44 +378,84 @@ class TaskReader {
         Options& o = task_.options;
         TRY(check_keys(value, "options",
                        {"seed", "strategy", "islands", "population", "block", "tournament", "cell_depth",
-                        "migration", "stagnation", "attempts", "refine", "adapt", "operators"}));
+                        "migration", "stagnation", "attempts", "refine", "adapt", "operators",
+                        "surrogate"}));
         const std::pair<std::string_view, std::uint32_t*> numbers[] = {
             {"islands", &o.islands},       {"population", &o.population}, {"block", &o.block},
             {"tournament", &o.tournament}, {"cell_depth", &o.cell_depth}, {"migration", &o.migration},
             {"stagnation", &o.stagnation}, {"attempts", &o.attempts}};
         for (const auto& [key, to] : numbers)
             if (const JsonValue* item = value.find(key))
-                *to = static_cast<std::uint32_t>(TRY(json::whole_number(*item, key, 1, 1'000'000'000)));
+                *to = static_cast<std::uint32_t>(
+                    TRY(json::whole_number(*item, key, 1, key == "islands" ? 0xFFFF : 1'000'000'000)));
         if (const JsonValue* item = value.find("seed"))
             o.seed = TRY(json::whole_number(*item, "seed", 0, ~std::uint64_t{0}));
         if (const JsonValue* item = value.find("strategy"))
             o.strategy = TRY(json::choice<Strategy>(*item, "strategy", strategies));
         if (const JsonValue* item = value.find("refine")) o.refine = TRY(truth_of(*item, "refine"));
         if (const JsonValue* item = value.find("adapt")) o.adapt = TRY(truth_of(*item, "adapt"));
+        if (const JsonValue* item = value.find("surrogate"))
+            if (TRY(truth_of(*item, "surrogate"))) o.surrogate.emplace();
         if (const JsonValue* item = value.find("operators")) return read_operators(*item);
         return {};
     }
     Expected<void> read_operators(const JsonValue& value) {
         TRY(check_kind(value, JsonKind::object, "operators"));
-        std::vector<Operator> all = default_operators();
+        std::vector<Operator>& all = task_.options.operators;
         for (const JsonValue& item : value.items) {
             const auto at = std::ranges::find(all, item.key, &Operator::name);
             if (at == all.end())
                 return mistake(item.key_span, fmt::format("no operator is named \"{}\"", item.key));
             at->weight = TRY(json::distance_of(item));
         }
-        task_.options.operators = std::move(all);
+        if (std::ranges::all_of(all, [](const Operator& op) { return op.weight == 0; }))
+            return mistake(value.span, "all operators have the weight 0: none would be drawn");
         return {};
     }
+    // Programs to take segments of are of no use without the operator that does.
+    void give_library_weight() {
+        constexpr double weight = 0.05;
+        const auto has_words = [](const SiteSpace& site) { return !site.library.empty(); };
+        if (std::ranges::none_of(task_.space.sites, has_words)) return;
+        for (Operator& op : task_.options.operators)
+            if (op.name == "library") op.weight = weight;
+    }
+    // What is surely beyond the limits of the gate that assembles is not assembled.
+    Expected<void> set_limits_to_guess(const JsonValue& root) {
+        if (!task_.options.surrogate) return {};
+        for (const GateSpec& gate : task_.gates)
+            if (const auto* options = std::get_if<AssemblyOptions>(&gate.options)) {
+                task_.options.surrogate->registers = options->limits.registers.value_or(0);
+                task_.options.surrogate->code_bytes = options->limits.code_bytes.value_or(0);
+                return {};
+            }
+        return mistake(root.find("options")->find("surrogate")->span,
+                       "\"surrogate\" wants a gate \"assembly\", of which it learns");
+    }
     Expected<void> read_budget(const JsonValue& value) {
-        TRY(check_keys(value, "budget", {"candidates", "seconds", "cpu_seconds"}));
-        if (const JsonValue* item = value.find("candidates"))
-            task_.budget.candidates = static_cast<std::uint64_t>(TRY(json::distance_of(*item)));
-        if (const JsonValue* item = value.find("seconds"))
-            task_.budget.seconds = TRY(json::distance_of(*item));
-        if (const JsonValue* item = value.find("cpu_seconds"))
-            task_.budget.cpu_seconds = TRY(json::distance_of(*item));
+        Budget& budget = task_.budget;
+        TRY(check_keys(
+            value, "budget",
+            {"candidates", "seconds", "cpu_seconds", "assemblies", "emulations", "gpu_seconds"}));
+        const std::pair<std::string_view, std::uint64_t*> counts[] = {{"candidates", &budget.candidates},
+                                                                      {"assemblies", &budget.assemblies},
+                                                                      {"emulations", &budget.emulations}};
+        for (const auto& [key, to] : counts)
+            if (const JsonValue* item = value.find(key)) *to = TRY(counted(*item));
+        const std::pair<std::string_view, double*> times[] = {{"seconds", &budget.seconds},
+                                                              {"cpu_seconds", &budget.cpu_seconds},
+                                                              {"gpu_seconds", &budget.gpu_seconds}};
+        for (const auto& [key, to] : times)
+            if (const JsonValue* item = value.find(key)) *to = TRY(json::distance_of(*item));
         return {};
+    }
+    // 1e6 is a number of candidates too.
+    static Expected<std::uint64_t> counted(const JsonValue& value) {
+        const double number = TRY(json::distance_of(value));
+        if (number == std::floor(number) && number <= static_cast<double>(most_counted))
+            return static_cast<std::uint64_t>(number);
+        return mistake(value.span, fmt::format("\"{}\" is a whole number from 0 to {}, not {}", value.key,
+                                               most_counted, value.text));
     }
     Expected<void> read_target(const JsonValue& value) {
         const std::vector<Axis>& axes = task_.options.axes;

@@ -73,6 +73,14 @@ double value_of(Type type, std::uint64_t bits) {
     }
 }
 
+// Whether the type has a number of this size; a fraction of an integer is left out.
+bool has_room(Type type, double value) {
+    if (is_float(type)) return std::isfinite(value_of(type, bits_of(type, value)));
+    const int width = static_cast<int>(std::max(bits(type), 1u));
+    const double low = type == Type::pred ? 0 : -std::ldexp(1.0, width - 1);
+    return value >= low && value < std::ldexp(1.0, width);
+}
+
 class CasesReader {
   public:
     explicit CasesReader(const Signature& signature) : signature_(signature) {}
@@ -134,11 +142,7 @@ class CasesReader {
         std::vector<std::uint64_t> made;
         if (input.kind == JsonKind::array) {
             for (const double number : TRY(numbers_of(input, input.key))) {
-                const int width = static_cast<int>(std::max(bits(type), 1u));
-                const double low = type == Type::pred ? 0 : -std::ldexp(1.0, width - 1);
-                const bool fits =
-                    number == std::floor(number) && number >= low && number < std::ldexp(1.0, width);
-                if (!is_float(type) && !fits)
+                if (!is_float(type) && !(number == std::floor(number) && has_room(type, number)))
                     return mistake(input.span, fmt::format("{} is no {}", number, name(type)));
                 made.push_back(bits_of(type, number));
             }
@@ -146,8 +150,8 @@ class CasesReader {
         }
         if (const JsonValue* seed = input.find("words")) return words(*seed, type, salt);
         if (const JsonValue* range = input.find("uniform")) return uniform(input, *range, type, salt);
-        const double from = TRY(real_number(*TRY(needed(input, "from")), "from"));
-        const double to = TRY(real_number(*TRY(needed(input, "to")), "to"));
+        const double from = TRY(end_of(*TRY(needed(input, "from")), type));
+        const double to = TRY(end_of(*TRY(needed(input, "to")), type));
         const auto last = static_cast<double>(std::max<std::size_t>(cases_.count - 1, 1));
         for (std::size_t k = 0; k < cases_.count; ++k) {
             const double at = static_cast<double>(k) / last;
@@ -155,11 +159,17 @@ class CasesReader {
         }
         return made;
     }
+    static Expected<double> end_of(const JsonValue& value, Type type) {
+        const double number = TRY(real_number(value, value.key.empty() ? "uniform" : value.key));
+        if (has_room(type, number)) return number;
+        return mistake(value.span, fmt::format("{} is no {}", number, name(type)));
+    }
     Expected<std::vector<std::uint64_t>> uniform(const JsonValue& input, const JsonValue& range, Type type,
                                                  std::uint64_t salt) {
         const std::vector<double> ends = TRY(numbers_of(range, "uniform"));
         if (ends.size() != 2 || !(ends[0] <= ends[1]))
             return mistake(range.span, "\"uniform\" is two numbers, the smaller one first");
+        for (const JsonValue& end : range.items) TRY(end_of(end, type));
         std::uint64_t seed = 1;
         if (const JsonValue* value = input.find("seed"))
             seed = TRY(json::whole_number(*value, "seed", 0, ~std::uint64_t{0}));
@@ -316,13 +326,24 @@ Expected<SiteSpace> site_of(const JsonValue& said, std::string name, const Signa
                    .max_genes = 32};
     if (const JsonValue* genes = said.find("genes"))
         site.max_genes = static_cast<std::uint32_t>(TRY(json::whole_number(*genes, "genes", 1, 65536)));
-    const JsonValue* const seeds = said.find("seeds");
-    if (seeds == nullptr) return site;
-    TRY(check_kind(*seeds, JsonKind::array, "seeds"));
-    for (const JsonValue& seed : seeds->items) {
-        const std::string program = TRY(text_of(seed, "seeds"));
-        site.seeds.push_back(TRY(within(stack::parse(program, site.machine), "a seed", program)));
-    }
+    const auto read_programs = [&](std::string_view key, std::string name,
+                                   std::vector<stack::Program>& to) -> Expected<void> {
+        const JsonValue* const list = said.find(key);
+        if (list == nullptr) return {};
+        TRY(check_kind(*list, JsonKind::array, key));
+        for (const JsonValue& item : list->items) {
+            const std::string program = TRY(text_of(item, key));
+            to.push_back(TRY(within(stack::parse(program, site.machine), name, program)));
+        }
+        return {};
+    };
+    TRY(read_programs("seeds", "a seed", site.seeds));
+    for (std::size_t k = 0; k < site.seeds.size(); ++k)
+        if (site.seeds[k].code.size() > site.max_genes)
+            return mistake(said.find("seeds")->items[k].span,
+                           fmt::format("the seed has {} instructions, \"genes\" allows {}",
+                                       site.seeds[k].code.size(), site.max_genes));
+    TRY(read_programs("library", "a program of the library", site.library));
     return site;
 }
 

@@ -14,7 +14,7 @@ namespace ptxgraft::search {
 /// An array of numbers.
 [[nodiscard]] Expected<std::vector<double>> numbers_of(const json::JsonValue& value, std::string_view key);
 
-/// `set`, `genes`, `seeds`.
+/// `set`, `genes`, `seeds`, `library`.
 [[nodiscard]] Expected<SiteSpace> site_of(const json::JsonValue& said, std::string name,
                                           const Signature& signature,
                                           const stack::MachineOptions& options = {});

@@ -72,6 +72,57 @@ TEST_F(Cli, SearchArchivesAreContinuedAndExported) {
     EXPECT_THAT(other.err, HasSubstr("of another search"));
 }
 
+TEST_F(Cli, SearchEndsByStagnationAndByWhatItMaySpend) {
+    write_file("t.json", task);
+    const auto stop_of = [&](std::vector<std::string> more) {
+        std::vector<std::string> arguments = {"search", "t.json", "--json", "--jobs", "1"};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        const Result result = ptxgraft(arguments);
+        EXPECT_EQ(result.status, 0) << result.err;
+        return lines_of(result.out).back();
+    };
+    const Json stagnant = stop_of({"--stagnation", "300"});
+    EXPECT_EQ(stagnant["stop"], "stagnation");
+    EXPECT_EQ(stagnant["ledger"]["without_gain"], 300);
+    EXPECT_LT(stagnant["ledger"]["judged"], 20000);
+    EXPECT_EQ(stop_of({"--budget", "assemblies=5,emulations=5,candidates=100"})["ledger"]["judged"], 100)
+        << "there is no gate that assembles";
+    for (const char* wrong : {"assemblies=1.5", "candidates=-1", "gpu_second=1", "emulations=x"})
+        EXPECT_EQ(ptxgraft({"search", "t.json", "--budget", wrong}).status, 2) << wrong;
+}
+
+TEST_F(Cli, SearchExportsCsvAndJudgesAnew) {
+    write_file("t.json", task);
+    ASSERT_EQ(ptxgraft({"search", "t.json", "--archive", "a.sqlite", "--budget", "candidates=700"}).status, 0);
+    const Result table = ptxgraft({"search", "export", "a.sqlite", "--csv"});
+    EXPECT_EQ(table.status, 0) << table.err;
+    EXPECT_THAT(table.out, testing::StartsWith("index,island,operator,refine,parent,parent2,status,cost,"
+                                               "axis instructions,axis error,site f,detail\r\n0,0,"));
+    std::size_t records = 0;  // programs may have several lines
+    for (std::size_t at = 0; (at = table.out.find("\r\n", at)) != std::string::npos; at += 2) ++records;
+    EXPECT_EQ(records, 701u);
+    std::string other(task);
+    other.replace(other.find("\"genes\": 12"), 11, "\"genes\": 11");
+    write_file("u.json", other);
+    const Result refused = ptxgraft({"search", "u.json", "--archive", "a.sqlite", "--resume"});
+    EXPECT_EQ(refused.status, 1);
+    EXPECT_THAT(refused.err, AllOf(HasSubstr("its space is not this one"), HasSubstr("--reevaluate")));
+    const Result anew = ptxgraft({"search", "u.json", "--archive", "b.sqlite", "--reevaluate", "a.sqlite",
+                                  "--budget", "candidates=300"});
+    EXPECT_EQ(anew.status, 0) << anew.err;
+    EXPECT_THAT(anew.err, HasSubstr(" genomes of a.sqlite are judged anew"));
+    EXPECT_THAT(anew.out, HasSubstr("# instructions 2, error 0"));
+    EXPECT_EQ(
+        ptxgraft({"search", "u.json", "--archive", "b.sqlite", "--resume", "--budget", "candidates=10"}).status,
+        0);
+    for (const std::vector<std::string>& more :
+         std::vector<std::vector<std::string>>{{}, {"--archive", "b.sqlite", "--resume"}}) {
+        std::vector<std::string> arguments = {"search", "u.json", "--reevaluate", "a.sqlite"};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        EXPECT_EQ(ptxgraft(arguments).status, 2);
+    }
+}
+
 TEST_F(Cli, SearchBestIsAStubThatGraftTakes) {
     write_file("t.json", task);
     ASSERT_EQ(ptxgraft({"search", "t.json", "--archive", "a.sqlite"}).status, 0);

@@ -141,6 +141,24 @@ TEST(Task, EachMistakeHasItsPlace) {
         {R"({"assembly": {"registers": 64, "target": "sm_90a"}}, )", "", "no gate finds \"registers\"",
          "\"registers\",\n"},
         {R"("options": {)", R"("workloads": {)", "workloads", "\"workloads\""},
+        {R"("block": 64)", R"("operators": {"umad": 0, "replace": 0, "swap": 0, "delete": 0, "constant": 0,
+                              "crossover": 0, "tunable": 0, "fresh": 0})",
+         "all operators have the weight 0", "{\"umad\""},
+        {R"("block": 64)", R"("islands": 65536)", "from 1 to 65535", "65536"},
+        {R"("block": 64)", R"("block": 1000000001)", "from 1 to", "1000000001"},
+        {R"("block": 64)", R"("block": 64.5)", "whole number", "64.5"},
+        {R"("block": 64)", R"("surrogate": 1)", "surrogate", "1}"},
+        {R"("options": {)", R"("budget": {"candidates": 1.5}, "options": {)", "whole number", "1.5}"},
+        {R"("options": {)", R"("budget": {"assemblies": 1e300}, "options": {)", "whole number", "1e300"},
+        {R"("options": {)", R"("budget": {"emulations": -1}, "options": {)", "emulations", "-1"},
+        {R"("options": {)", R"("budget": {"gpu_second": 1}, "options": {)", "gpu_seconds", "\"gpu_second\""},
+        {R"("options": {)", R"("stagnation": 0, "options": {)", "stagnation", "0,"},
+        {R"("options": {)", R"("stagnation": 1e4, "options": {)", "whole number", "1e4"},
+        {R"("genes": 8)", R"("genes": 2, "seeds": ["x 0.0 max.f32 -> y"])", "\"genes\" allows 2", "\"x 0.0"},
+        {R"("to": 2)", R"("to": 1e39)", "is no f32", "1e39"},
+        {R"({"words": 1})", R"({"from": 0, "to": 4294967296})", "is no u32", "4294967296"},
+        {R"({"words": 1})", R"({"uniform": [0, 1e10]})", "is no u32", "1e10"},
+        {R"({"words": 1})", R"({"uniform": [-1e10, 0]})", "is no u32", "-1e10"},
     };
     for (const Row& row : rows) {
         const std::string text = sound(row.from, row.to);
@@ -150,6 +168,42 @@ TEST(Task, EachMistakeHasItsPlace) {
         EXPECT_THAT(message(task.error()), HasSubstr(row.why));
         EXPECT_EQ(text.substr(task.error().span.begin, row.at.size()), row.at) << message(task.error());
     }
+}
+
+TEST(Task, SaysWhereItEndsAndWhatIsGuessed) {
+    const auto task = parse_task(sound(R"("options": {"block": 64})", R"("options": {"surrogate": true},
+        "stagnation": 12345, "budget": {"candidates": 1e6, "assemblies": 200, "emulations": 30,
+                                        "seconds": 1.5, "cpu_seconds": 2, "gpu_seconds": 0.5})"));
+    ASSERT_TRUE(task) << describe(task.error());
+    EXPECT_EQ(task->stagnation, 12345u);
+    EXPECT_EQ(task->budget.candidates, 1'000'000u);
+    EXPECT_EQ(task->budget.assemblies, 200u);
+    EXPECT_EQ(task->budget.emulations, 30u);
+    EXPECT_EQ(task->budget.seconds, 1.5);
+    EXPECT_EQ(task->budget.cpu_seconds, 2);
+    EXPECT_EQ(task->budget.gpu_seconds, 0.5);
+    ASSERT_TRUE(task->options.surrogate);
+    EXPECT_EQ(task->options.surrogate->registers, 64u);
+    EXPECT_EQ(task->options.surrogate->code_bytes, 0u);
+    EXPECT_NE(task->options.skeleton, 0u);
+    EXPECT_FALSE(parse_task(sound(R"("block": 64)", R"("surrogate": false)"))->options.surrogate);
+    const std::string text = sound(R"({"assembly": {"registers": 64, "target": "sm_90a"}}, )", "");
+    EXPECT_FALSE(parse_task(text));
+}
+
+TEST(Task, ALibraryHasItsOperator) {
+    const auto weight_of = [](const Task& task) {
+        return std::ranges::find(task.options.operators, "library", &Operator::name)->weight;
+    };
+    EXPECT_EQ(weight_of(*parse_task(sound())), 0);
+    const auto task = parse_task(sound(R"("genes": 8)", R"("genes": 2, "library": ["x 0.0 max.f32 -> y"])"));
+    ASSERT_TRUE(task) << describe(task.error());
+    EXPECT_THAT(task->space.sites[0].library, SizeIs(1));
+    EXPECT_EQ(weight_of(*task), 0.05);
+    std::string text = sound(R"("genes": 8)", R"("library": ["x 0.0 max.f32 -> y"])");
+    text.replace(text.find(R"("block": 64)"), 11, R"("operators": {"library": 0.2})");
+    EXPECT_EQ(weight_of(*parse_task(text)), 0.2);
+    EXPECT_FALSE(parse_task(sound(R"("genes": 8)", R"("library": ["x 0.0 maxi.f32 -> y"])")));
 }
 
 TEST(Task, OfASignatureHasNoGatesOfKernels) {

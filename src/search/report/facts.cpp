@@ -83,23 +83,25 @@ void name_gates(Facts& facts) {
     }
 }
 
-// Seeds are the first candidates of a search.
-bool is_seed(const Candidate& candidate, const Space& space) {
-    return candidate.index < space.sites[0].seeds.size() &&
-           candidate.genome.programs[0] == space.sites[0].seeds[candidate.index];
+// Seeds are the first candidates of a search; genomes of another one stand before them.
+bool is_seed(const Candidate& candidate, const Archive& archive) {
+    const std::vector<stack::Program>& seeds = archive.space().sites[0].seeds;
+    const std::uint64_t place = candidate.index - archive.first().size();
+    return place < seeds.size() && candidate.genome.programs[0] == seeds[place];
 }
 
-std::string maker_of(const Candidate& candidate, const Space& space, const Options& options) {
+std::string maker_of(const Candidate& candidate, const Archive& archive) {
     if (candidate.refine == Refine::constants) return "tuned constants";
     if (candidate.refine == Refine::shorten) return "shortened";
     if (candidate.parents[0] == Candidate::no_parent)
-        return is_seed(candidate, space) ? "seed" : "random program";
-    return options.operators[candidate.operation].name;
+        return candidate.index < archive.first().size() || is_seed(candidate, archive) ? "seed"
+                                                                                       : "random program";
+    return archive.options().operators[candidate.operation].name;
 }
 
 Ancestor ancestor_of(const Candidate& candidate, const Result& result, const Archive& archive) {
     Ancestor made{.index = candidate.index,
-                  .maker = maker_of(candidate, archive.space(), archive.options()),
+                  .maker = maker_of(candidate, archive),
                   .other_parent = std::nullopt,
                   .status = result.status,
                   .cost = result.cost,

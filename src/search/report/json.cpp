@@ -36,9 +36,19 @@ Json json_of(const Ledger& ledger) {
                              {"elites", credit.elites}});
     Json gates = Json::array();
     for (const GateCount& gate : ledger.gates)
-        gates.push_back({{"name", gate.name}, {"in", gate.in}, {"out", gate.out}, {"seconds", gate.seconds}});
-    return {{"judged", ledger.judged}, {"drawn", ledger.drawn}, {"duplicates", ledger.duplicates},
-            {"cells", ledger.cells},   {"status", status},      {"gates", gates},
+        gates.push_back({{"name", gate.name},
+                         {"in", gate.in},
+                         {"out", gate.out},
+                         {"seconds", gate.seconds},
+                         {"gpu_seconds", gate.gpu_seconds}});
+    return {{"judged", ledger.judged},
+            {"drawn", ledger.drawn},
+            {"duplicates", ledger.duplicates},
+            {"guessed", ledger.guessed},
+            {"cells", ledger.cells},
+            {"without_gain", ledger.without_gain},
+            {"status", status},
+            {"gates", gates},
             {"operators", operators}};
 }
 

@@ -35,6 +35,7 @@ std::string ending(const Facts& facts) {
         case Stop::budget: return "ended when its budget was spent";
         case Stop::target: return "ended when its target was reached";
         case Stop::exhausted: return "ended when its space was exhausted";
+        case Stop::stagnation: return "ended because nothing better was found for a while";
         case Stop::asked: break;
     }
     return "ended because it was asked to";
@@ -67,6 +68,7 @@ std::string lead(const Facts& facts) {
                  share(static_cast<double>(ledger.by_status[0]), static_cast<double>(ledger.judged)));
     html +=
         tile("drawn twice", share(static_cast<double>(ledger.duplicates), static_cast<double>(ledger.drawn)));
+    if (ledger.guessed != 0) html += tile("guessed too large, and not assembled", number(ledger.guessed));
     return html + tile("cells", number(ledger.cells)) + "</dl>\n";
 }
 

@@ -139,23 +139,31 @@ Expected<std::vector<std::size_t>> Surrogate::order(std::span<const Candidate* c
     return made;
 }
 
-double Surrogate::recall() const {
-    double hits = 0, wanted = 0;
-    for (const Unseen& batch : unseen_) {
-        hits += batch.hits;
-        wanted += batch.wanted;
-    }
-    return wanted > 0 ? hits / wanted : 0;
-}
-
-double Surrogate::r_squared() const {
+Surrogate::Unseen Surrogate::all_unseen() const {
     Unseen all;
     for (const Unseen& batch : unseen_) {
+        all.hits += batch.hits;
+        all.wanted += batch.wanted;
         all.errors += batch.errors;
         all.sum += batch.sum;
         all.squares += batch.squares;
         all.count += batch.count;
     }
+    return all;
+}
+
+double Surrogate::recall() const {
+    const Unseen all = all_unseen();
+    return all.wanted > 0 ? all.hits / all.wanted : 0;
+}
+
+double Surrogate::deviation() const {
+    const Unseen all = all_unseen();
+    return all.count > 0 ? std::sqrt(all.errors / all.count) : INFINITY;
+}
+
+double Surrogate::r_squared() const {
+    const Unseen all = all_unseen();
     const double spread = all.count > 0 ? all.squares - all.sum * all.sum / all.count : 0;
     return spread > 0 ? 1 - all.errors / spread : 0;
 }

@@ -62,9 +62,14 @@ class Surrogate {
     /// Over the same guesses: 1 - (squared errors) / (squared distances from the mean); 0 where there is
     /// none.
     [[nodiscard]] double r_squared() const;
+    /// The square root of the mean square of what the same guesses were off; infinite where there is none.
+    [[nodiscard]] double deviation() const;
     [[nodiscard]] bool is_trusted() const;
     /// Results, in batches that are whole.
     [[nodiscard]] std::uint64_t learnt() const { return learnt_; }
+
+    Surrogate(Surrogate&&) noexcept = default;
+    Surrogate& operator=(Surrogate&&) noexcept = default;
 
   private:
     struct Unseen {
@@ -76,6 +81,8 @@ class Surrogate {
                                                         std::span<const double> extras) const;
     void finish_batch();
     [[nodiscard]] Unseen look(std::span<const double> guesses) const;
+
+    [[nodiscard]] Unseen all_unseen() const;
 
     SurrogateOptions options_;
     Features features_;

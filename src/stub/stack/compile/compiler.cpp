@@ -165,16 +165,39 @@ Expected<Compiled> compile_for_hash(ProgramView program, const Machine& machine,
     return compiled;
 }
 
+// The same from the dataflow alone: no PTX is written. Constants that are data are counted where it is.
+template <class Hash>
+auto hash_alone(ProgramView program, const Machine& machine, CompileOptions options, Hash hash)
+    -> Expected<decltype(hash(std::declval<Dataflow&>(), std::declval<Arena&>()))> {
+    thread_local GrowingMemory memory;  // what the last program took
+    options.hash = true;
+    const Machine::Data& data = MachineData::of(machine);
+    const auto needs = TRY(needs_of(program, data, options));
+    const std::span<std::byte> room = memory.room(needs.bytes);
+    if (room.empty()) return no_memory(needs);
+    Arena arena(room);
+    auto flow = TRY(run(program, data, needs.bound, options, arena));
+    return hash(flow, arena);
+}
+
 }  // namespace
 
 Expected<std::uint64_t> dataflow_hash(ProgramView program, const Machine& machine,
                                       const CompileOptions& options) {
+    if (options.constants == Constants::literals)
+        return hash_alone(program, machine, options, [&](Dataflow& flow, Arena& arena) {
+            return hashes_of(flow, MachineData::of(machine), arena).whole;
+        });
     const auto compiled = TRY(compile_for_hash(program, machine, options));
     return compiled.hash;
 }
 
 Expected<DataflowParts> dataflow_parts(ProgramView program, const Machine& machine,
                                        const CompileOptions& options) {
+    if (options.constants == Constants::literals)
+        return hash_alone(program, machine, options, [&](Dataflow& flow, Arena& arena) {
+            return parts_of(flow, MachineData::of(machine), arena);
+        });
     const auto compiled = TRY(compile_for_hash(program, machine, options));
     return compiled.parts;
 }

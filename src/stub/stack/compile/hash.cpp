@@ -94,11 +94,23 @@ class Hasher {
 
 }  // namespace
 
-Hashes hashes_of(const Dataflow& flow, const Machine::Data& machine, Arena& arena) {
-    auto* const room = arena.take<std::uint64_t>(flow.graph.nodes.size() + 1);
+namespace {
+
+DataflowParts parts_in(std::uint64_t* room, const Dataflow& flow, const Machine::Data& machine) {
     Hasher places(flow, machine, Counts::place, room);
     const std::uint64_t structure = places.all();
-    const DataflowParts parts{structure, places.constants};
+    return {structure, places.constants};
+}
+
+}  // namespace
+
+DataflowParts parts_of(const Dataflow& flow, const Machine::Data& machine, Arena& arena) {
+    return parts_in(arena.take<std::uint64_t>(flow.graph.nodes.size() + 1), flow, machine);
+}
+
+Hashes hashes_of(const Dataflow& flow, const Machine::Data& machine, Arena& arena) {
+    auto* const room = arena.take<std::uint64_t>(flow.graph.nodes.size() + 1);
+    const DataflowParts parts = parts_in(room, flow, machine);
     // The whole of constants that are data can be told from them.
     const bool is_data = flow.constants != nullptr;
     return {is_data ? hash_of_parts(parts) : Hasher(flow, machine, Counts::bits, room).all(), parts};

@@ -109,5 +109,6 @@ struct Hashes {
     DataflowParts parts;
 };
 [[nodiscard]] Hashes hashes_of(const Dataflow& flow, const Machine::Data& machine, Arena& arena);
+[[nodiscard]] DataflowParts parts_of(const Dataflow& flow, const Machine::Data& machine, Arena& arena);
 
 }  // namespace ptxgraft::stack

@@ -1,0 +1,581 @@
+// The loop of a search: where it ends, what it may spend, what surrogates leave out, and what archives do with
+// rows that are damaged, tables, and genomes of other searches.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sqlite3.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <filesystem>
+#include <mutex>
+#include <set>
+
+#include "ptxgraft/program.hpp"
+#include "ptxgraft/search.hpp"
+
+namespace ptxgraft::search {
+namespace {
+
+using testing::HasSubstr;
+using testing::SizeIs;
+using testing::StartsWith;
+
+Space space_of(std::string_view set = "add.f32\nsub.f32\nmul.f32\nfma.rn.f32\nmax.f32\n",
+               std::uint32_t genes = 24) {
+    const auto machine = stack::Machine::make(*stack::InstructionSet::parse(set),
+                                              *Signature::parse("in f32 x, out f32 y"));
+    EXPECT_TRUE(machine);
+    Space space;
+    space.sites.push_back({.name = "f", .machine = *machine, .seeds = {}, .max_genes = genes});
+    return space;
+}
+
+std::string path_of(std::string_view name) {
+    const std::string path = testing::TempDir() + "ptxgraft_loop_" + std::string(name) + ".sqlite";
+    for (const char* ending : {"", "-wal", "-shm", ".lock"}) std::filesystem::remove(path + ending);
+    return path;
+}
+
+std::string exported(const std::string& path) {
+    const auto archive = Archive::open(path);
+    EXPECT_TRUE(archive) << message(archive.error());
+    std::string all;
+    if (!archive) return all;
+    const auto done = archive->export_json([&](std::string_view line) { all.append(line).append("\n"); });
+    EXPECT_TRUE(done) << message(done.error());
+    return all;
+}
+
+void change(const std::string& path, const char* sql) {
+    sqlite3* database = nullptr;
+    ASSERT_EQ(sqlite3_open(path.c_str(), &database), SQLITE_OK);
+    EXPECT_EQ(sqlite3_exec(database, sql, nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(database);
+    sqlite3_close(database);
+}
+
+// Judges by a function of the candidate alone.
+class ByFunction final : public Gate {
+  public:
+    using Function = std::function<void(const Candidate&, Result&)>;
+    ByFunction(std::string name, Function function, double gpu_seconds = 0)
+        : name_(std::move(name)), function_(std::move(function)), price_(gpu_seconds) {}
+    [[nodiscard]] std::string_view name() const override { return name_; }
+    [[nodiscard]] double gpu_seconds() const override { return price_ * static_cast<double>(came.load()); }
+    void evaluate(std::span<const Candidate* const> candidates, std::span<Result* const> results) override {
+        came += candidates.size();
+        for (std::size_t k = 0; k < candidates.size(); ++k) function_(*candidates[k], *results[k]);
+    }
+    std::atomic<std::uint64_t> came = 0;
+
+  private:
+    std::string name_;
+    Function function_;
+    double price_;
+};
+
+std::uint32_t length_of(const Genome& genome, const Space& space) {
+    const auto stub = stack::make_stub(genome.programs[0], space.sites[0].machine, program_options);
+    return stub ? stub->instruction_count() : 0;
+}
+
+void all_are_right(const Candidate& candidate, Result& result) {
+    result.cost = 1 + static_cast<double>(candidate.index % 7);
+    result.descriptor = {};
+}
+
+Summary ran(Search& search, std::vector<Gate*> gates, const RunOptions& options) {
+    const auto summary = search.run(gates, options);
+    EXPECT_TRUE(summary) << message(summary.error());
+    return summary.value_or(Summary{});
+}
+
+// ---- ends -------------------------------------------------------------------------------------------------
+
+// A new best at these indices alone.
+void improves_at_first(const Candidate& candidate, Result& result) {
+    constexpr std::array<std::uint64_t, 4> places = {0, 3, 70, 411};
+    result.cost = std::ranges::find(places, candidate.index) != places.end()
+                      ? 1000.0 - static_cast<double>(candidate.index)
+                      : 1000.0;
+}
+
+TEST(Loop, EndsWhereNothingBetterIsFoundForAWhile) {
+    const Space space = space_of();
+    const Options options{.block = 64, .attempts = 64, .refine = false};
+    for (const std::uint32_t threads : {1u, 3u}) {
+        auto search = Search::open("", space, options);
+        ByFunction gate("right", improves_at_first);
+        const Summary summary = ran(*search, {&gate}, {.stagnation = 500, .threads = threads});
+        EXPECT_EQ(summary.stop, Stop::stagnation);
+        EXPECT_EQ(name(summary.stop), "stagnation");
+        EXPECT_EQ(summary.judged, 412u + 500);
+        EXPECT_EQ(search->ledger().without_gain, 500u);
+        EXPECT_EQ(summary.best->index, 411u);
+    }
+}
+
+TEST(Loop, CountsForStagnationWhatWasJudgedBefore) {
+    const Space space = space_of();
+    const Options options{.block = 64, .attempts = 64, .refine = false};
+    const std::string path = path_of("stagnation");
+    ByFunction gate("right", improves_at_first);
+    for (const std::uint64_t part : {5u, 500u, 300u}) {
+        auto search = Search::open(path, space, options);
+        EXPECT_EQ(ran(*search, {&gate}, {.budget = {.candidates = part}, .stagnation = 500}).stop,
+                  Stop::budget);
+    }
+    auto search = Search::open(path, space, options);
+    EXPECT_EQ(ran(*search, {&gate}, {.stagnation = 500}).judged, 912u);
+    EXPECT_EQ(ran(*search, {&gate}, {.stagnation = 500}).judged, 912u) << "it is over";
+    EXPECT_EQ(ran(*search, {&gate}, {.stagnation = 510}).judged, 922u);
+    search = tl::unexpected(Error{});
+    const auto archive = Archive::open(path);
+    EXPECT_EQ(archive->stop(), Stop::stagnation);
+    EXPECT_EQ(archive->ledger()->without_gain, 510u);
+}
+
+TEST(Loop, ExhaustsASpaceInBlocksOfOne) {  // p, its negation, true and false, each with three tiles
+    const auto machine =
+        stack::Machine::make(*stack::InstructionSet::parse("not.pred\n"), *Signature::parse("in pred p, out pred q"));
+    Space space;
+    space.sites.push_back({.name = "f", .machine = *machine, .seeds = {}, .max_genes = 2});
+    space.tunables.push_back({.name = "tile", .values = {1, 2, 4}});
+    ByFunction gate("right", all_are_right);
+    const std::string path = path_of("ones");
+    for (const std::uint64_t most : {5u, 1000u}) {
+        auto search = Search::open(path, space, {.islands = 1, .block = 1, .refine = false});
+        ASSERT_TRUE(search) << message(search.error());
+        const Summary summary = ran(*search, {&gate}, {.budget = {.candidates = most}});
+        EXPECT_EQ(summary.stop, most == 5 ? Stop::budget : Stop::exhausted);
+        if (most == 5) continue;
+        // as hard as a search in blocks of 1,024 tries, and one is hardly ever drawn
+        EXPECT_GE(search->ledger().duplicates, 3u * 1024 * 16);
+        EXPECT_GE(summary.judged, 11u);
+        EXPECT_LE(summary.judged, 12u);
+    }
+}
+
+// ---- budgets ----------------------------------------------------------------------------------------------
+
+void half_pass(const Candidate& candidate, Result& result) {
+    if (candidate.key.structure % 2 == 0) result.status = Status::infeasible;
+    result.errors = {static_cast<float>(candidate.key.structure % 100)};
+}
+
+TEST(Loop, EndsBeforeItPassesABudgetOfAssembliesOrEmulations) {
+    const Space space = space_of();
+    for (const std::uint32_t threads : {1u, 4u}) {
+        ByFunction screen("columns", half_pass), code("assembly", half_pass),
+            run("emulation", all_are_right);
+        const auto come = [&](const Budget& budget) {
+            auto search = Search::open("", space, {.block = 64});
+            screen.came = code.came = run.came = 0;
+            const Summary summary = ran(*search, {&screen, &code, &run}, {.budget = budget, .threads = threads});
+            EXPECT_EQ(summary.stop, Stop::budget);
+            return summary.judged;
+        };
+        come({.assemblies = 137});
+        EXPECT_EQ(code.came, 137u);
+        EXPECT_GT(screen.came, 200u);
+        come({.emulations = 41});
+        EXPECT_EQ(run.came, 41u);
+        come({.candidates = 10'000, .assemblies = 90, .emulations = 10'000});
+        EXPECT_EQ(code.came, 90u);
+        EXPECT_EQ(come({.candidates = 333, .assemblies = 100'000}), 333u);
+        ByFunction again("assembly", half_pass);  // two of them: each candidate may be assembled twice
+        auto search = Search::open("", space, {.block = 64});
+        code.came = 0;
+        ran(*search, {&code, &again}, {.budget = {.assemblies = 60}, .threads = threads});
+        EXPECT_LE(code.came + again.came, 60u);
+        EXPECT_GE(code.came + again.came, 59u);
+    }
+}
+
+TEST(Loop, EndsBeforeItPassesABudgetOfGpuSeconds) {
+    const Space space = space_of();
+    ByFunction screen("columns", half_pass), timing("timing", all_are_right, 0.25);
+    auto search = Search::open(path_of("gpu"), space, {.block = 64});
+    const Summary summary =
+        ran(*search, {&screen, &timing}, {.budget = {.gpu_seconds = 20}, .threads = 2});
+    EXPECT_EQ(summary.stop, Stop::budget);
+    EXPECT_LE(timing.gpu_seconds(), 20);
+    EXPECT_GT(timing.gpu_seconds(), 19);
+    EXPECT_DOUBLE_EQ(search->ledger().gates[1].gpu_seconds, timing.gpu_seconds());
+    search = tl::unexpected(Error{});
+    const auto archive = Archive::open(path_of("none"));
+    EXPECT_FALSE(archive);
+}
+
+TEST(Loop, KeepsSecondsOfGpusOfAllRuns) {
+    const std::string path = path_of("gpus");
+    ByFunction timing("timing", all_are_right, 0.5);
+    for (int k = 0; k < 2; ++k) {
+        auto search = Search::open(path, space_of(), {.block = 64});
+        ran(*search, {&timing}, {.budget = {.candidates = 10}});
+    }
+    EXPECT_DOUBLE_EQ(Archive::open(path)->ledger()->gates[0].gpu_seconds, 10);
+}
+
+TEST(Loop, ABudgetOfAssembliesIsNoPartOfTheCourse) {
+    const Space space = space_of();
+    const std::string whole = path_of("whole"), parts = path_of("parts");
+    ByFunction screen("columns", half_pass), code("assembly", all_are_right);
+    {
+        auto search = Search::open(whole, space, {.block = 64});
+        ran(*search, {&screen, &code}, {.budget = {.candidates = 900}, .threads = 2});
+    }
+    for (;;) {
+        auto search = Search::open(parts, space, {.block = 64});
+        if (search->ledger().judged >= 900) break;
+        ran(*search, {&screen, &code}, {.budget = {.assemblies = 33}, .threads = 1});
+    }
+    const std::string text = exported(whole);
+    EXPECT_EQ(text, exported(parts).substr(0, text.size()));
+}
+
+// ---- surrogates -------------------------------------------------------------------------------------------
+
+// Machine code that is the longer the more instructions of PTX there are, with a limit; and the longer the
+// better, so that there is much that passes it.
+constexpr std::uint32_t most_bytes = 600;
+ByFunction::Function assembler_of(const Space& space) {
+    return [&space](const Candidate& candidate, Result& result) {
+        const std::uint32_t length = length_of(candidate.genome, space);
+        const auto noise = static_cast<std::uint32_t>(candidate.key.structure % 3);
+        result.code = CodeSize{.registers = 8 + length, .code_bytes = 200 + 64 * length + 8 * noise};
+        result.cost = 100 - static_cast<double>(length);
+        result.descriptor = {static_cast<double>(length)};
+        if (result.code->code_bytes <= most_bytes) return;
+        result.status = Status::rejected;
+        result.detail = "too large";
+    };
+}
+void ask_for_long_ones(const Candidate& candidate, Result& result) {
+    result.errors = {static_cast<float>(candidate.key.structure % 1000)};
+}
+
+Options with_surrogate() {
+    Options options{.seed = 7,
+                    .axes = {{"instructions", {1, 2, 3, 4, 5, 6, 7, 8}}},
+                    .islands = 2,
+                    .block = 64,
+                    .refine = false};
+    options.surrogate = GuessOptions{.code_bytes = most_bytes};
+    return options;
+}
+
+struct Outcome {
+    std::uint64_t assembled = 0, guessed = 0;
+    double best = 0;
+};
+Outcome search_code(const std::string& path, std::uint64_t candidates, std::uint32_t threads,
+                    const Options& options) {
+    const Space space = space_of();
+    auto search = Search::open(path, space, options);
+    EXPECT_TRUE(search) << message(search.error());
+    ByFunction screen("columns", ask_for_long_ones), code("assembly", assembler_of(space));
+    const std::uint64_t judged = search->ledger().judged;
+    const Summary summary =
+        ran(*search, {&screen, &code}, {.budget = {.candidates = candidates - judged}, .threads = threads});
+    return {code.came, search->ledger().guessed, summary.best ? summary.best->cost : INFINITY};
+}
+
+TEST(Loop, DoesNotAssembleWhatIsSurelyTooLarge) {
+    Options without = with_surrogate();
+    without.surrogate.reset();
+    const std::string path = path_of("guessed");
+    const Outcome all = search_code("", 4000, 2, without), some = search_code(path, 4000, 2, with_surrogate());
+    EXPECT_EQ(all.assembled, 4000u);
+    EXPECT_EQ(all.guessed, 0u);
+    EXPECT_GT(some.guessed, 200u);
+    EXPECT_EQ(some.assembled + some.guessed, 4000u);
+    EXPECT_EQ(some.best, all.best);
+    const auto archive = Archive::open(path);
+    const Space space = space_of();
+    std::uint64_t guessed = 0, wrongly = 0, long_ones = 0;
+    ASSERT_TRUE(archive->for_each([&](const Candidate& candidate, const Result& result) {
+        const std::uint32_t bytes = 200 + 64 * length_of(candidate.genome, space);
+        if (result.detail.starts_with("guessed ")) {
+            ++guessed;
+            EXPECT_EQ(result.status, Status::rejected);
+            EXPECT_THAT(result.detail, HasSubstr("bytes of code: not assembled"));
+            EXPECT_FALSE(result.code);
+            EXPECT_EQ(result.gate, 1);
+            wrongly += bytes + 16 <= most_bytes ? 1 : 0;
+        } else if (result.code && bytes > most_bytes + 3 * 64 && candidate.index > 2000) {
+            ++long_ones;  // that keep the model honest
+        }
+    }));
+    EXPECT_EQ(guessed, some.guessed);
+    EXPECT_LE(wrongly * 10, guessed) << "of what is left out at most one in ten was within the limit";
+    EXPECT_GT(long_ones, 0u);
+    EXPECT_LT(long_ones * 4, guessed);
+    EXPECT_EQ(archive->ledger()->guessed, guessed);
+}
+
+TEST(Loop, GuessesTheSameOnOneThreadAndOnManyAndWhenItIsKilled) {
+    const std::string one = path_of("guess1"), many = path_of("guess4"), parts = path_of("guess_parts"),
+                      killed = path_of("guess_killed");
+    const Outcome whole = search_code(one, 3000, 1, with_surrogate());
+    ASSERT_GT(whole.guessed, 100u);
+    search_code(many, 3000, 4, with_surrogate());
+    for (const std::uint64_t until : {10u, 700u, 701u, 1500u, 2222u, 3000u})
+        search_code(parts, until, 2, with_surrogate());
+    const pid_t child = ::fork();
+    if (child == 0) {
+        search_code(killed, 1'000'000, 1, with_surrogate());
+        ::_exit(0);
+    }
+    const auto rows = [&] {
+        std::error_code none;
+        const auto size = std::filesystem::file_size(killed + "-wal", none);
+        return none ? 0 : size;
+    };
+    for (int waited = 0; waited < 3000 && rows() < 400'000; ++waited) ::usleep(10'000);
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    {
+        auto search = Search::open(killed, space_of(), with_surrogate());
+        ASSERT_TRUE(search) << message(search.error());
+        EXPECT_GT(search->ledger().judged, 0u);
+        if (search->ledger().judged < 3000) {
+            search = tl::unexpected(Error{});
+            search_code(killed, 3000, 2, with_surrogate());
+        }
+    }
+    const std::string text = exported(one);
+    EXPECT_THAT(text, HasSubstr("not assembled"));
+    EXPECT_EQ(text, exported(many));
+    EXPECT_EQ(text, exported(parts));
+    EXPECT_EQ(text, exported(killed).substr(0, text.size()));
+}
+
+TEST(Loop, PutsThePromisingOfABlockFirst) {
+    const std::string path = path_of("ordered");
+    search_code(path, 4000, 1, with_surrogate());
+    const Space space = space_of();
+    double first = 0, last = 0;
+    std::size_t blocks = 0;
+    ASSERT_TRUE(Archive::open(path)->for_each([&](const Candidate& candidate, const Result&) {
+        if (candidate.index < 2048) return;
+        blocks += candidate.index % 64 == 0 ? 1 : 0;
+        if (candidate.index % 64 < 16) first += length_of(candidate.genome, space);
+        if (candidate.index % 64 >= 48) last += length_of(candidate.genome, space);
+    }));
+    EXPECT_GT(blocks, 10u);
+    EXPECT_GT(first, 1.5 * last) << "the longest are the best";
+}
+
+TEST(Loop, SurrogatesAreAPartOfWhatAnArchiveIsOf) {
+    const std::string path = path_of("surrogate");
+    Options other = with_surrogate();
+    { ASSERT_TRUE(Search::open(path, space_of(), with_surrogate())); }
+    other.surrogate->code_bytes = 1;
+    EXPECT_EQ(Search::open(path, space_of(), other).error().code, Errc::archive_differs);
+    other.surrogate.reset();
+    EXPECT_EQ(Search::open(path, space_of(), other).error().code, Errc::archive_differs);
+    const auto archive = Archive::open(path);
+    ASSERT_TRUE(archive->options().surrogate);
+    EXPECT_EQ(archive->options().surrogate->code_bytes, most_bytes);
+    EXPECT_EQ(archive->options().surrogate->share, 0.05);
+}
+
+// ---- operators --------------------------------------------------------------------------------------------
+
+TEST(Loop, TheLibraryBringsSegmentsOfPrograms) {
+    Space space = space_of("add.f32\nmul.f32\nmax.f32\n");
+    const stack::Machine& machine = space.sites[0].machine;
+    space.sites[0].library = {*stack::parse("x 123.0 mul.f32 321.0 max.f32 -> y", machine)};
+    const Options options{.seed = 2, .islands = 1, .block = 64, .refine = false, .operators = {{"library", 1}}};
+    ByFunction gate("right", all_are_right);
+    auto count_of = [&](const Space& of) {
+        const std::string path = path_of("library");
+        auto search = Search::open(path, of, options);
+        EXPECT_TRUE(search) << message(search.error());
+        ran(*search, {&gate}, {.budget = {.candidates = 1000}});
+        search = tl::unexpected(Error{});
+        const auto archive = Archive::open(path);
+        EXPECT_EQ(archive->space().hash(), of.hash());
+        std::size_t with_word = 0;
+        EXPECT_TRUE(archive->for_each([&](const Candidate& candidate, const Result&) {
+            if (candidate.parents[0] == Candidate::no_parent) return;
+            const std::string text = stack::print(candidate.genome.programs[0], machine);
+            with_word += text.find("123.0 mul.f32") != std::string::npos ? 1 : 0;
+        }));
+        return with_word;
+    };
+    EXPECT_GT(count_of(space), 300u);
+    Space without = space;
+    without.sites[0].library.clear();
+    EXPECT_NE(without.hash(), space.hash());
+    EXPECT_EQ(count_of(without), 0u);
+    without.sites[0].seeds = space.sites[0].library;
+    EXPECT_GT(count_of(without), 300u) << "segments of seeds";
+}
+
+// ---- archives ---------------------------------------------------------------------------------------------
+
+// What is printed of a program and a detail with all that CSV has to quote.
+TEST(Archives, AreTablesToo) {
+    Space space = space_of();
+    space.tunables.push_back({.name = "tile, of threads", .values = {32, -64}});
+    const std::string path = path_of("table");
+    {
+        auto search = Search::open(path, space,
+                                   {.axes = {{"error", {1}}}, .islands = 1, .block = 16, .refine = false});
+        ByFunction gate("right", [](const Candidate& candidate, Result& result) {
+            result.cost = 0.1;
+            result.descriptor = {INFINITY};
+            if (candidate.index != 1) return;
+            result.status = Status::failed;
+            result.detail = "it says \"no\",\nand ends";
+        });
+        ran(*search, {&gate}, {.budget = {.candidates = 40}});
+    }
+    std::vector<std::string> records;
+    ASSERT_TRUE(Archive::open(path)->export_csv([&](std::string_view r) { records.emplace_back(r); }));
+    ASSERT_THAT(records, SizeIs(41));
+    EXPECT_EQ(records[0], "index,island,operator,refine,parent,parent2,status,cost,axis error,site f,"
+                          "\"tunable tile, of threads\",detail\r\n");
+    EXPECT_THAT(records[1], StartsWith("0,0,umad,none,\"\",\"\",ok,0.1,inf,"));
+    EXPECT_THAT(records[2], HasSubstr(",failed,0.1,inf,"));
+    EXPECT_THAT(records[2], testing::EndsWith(",\"it says \"\"no\"\",\nand ends\"\r\n"));
+    for (const std::string& record : records) {  // fields by counting quotes
+        std::size_t fields = 1;
+        bool is_quoted = false;
+        for (const char c : record) {
+            if (c == '"') is_quoted = !is_quoted;
+            if (c == ',' && !is_quoted) ++fields;
+        }
+        EXPECT_EQ(fields, 12u) << record;
+        EXPECT_FALSE(is_quoted);
+    }
+}
+
+std::string some_archive(std::string_view name) {
+    const std::string path = path_of(name);
+    auto search = Search::open(path, space_of(), {.block = 64, .refine = false});
+    ByFunction gate("assembly", [](const Candidate& candidate, Result& result) {
+        result.code = CodeSize{.registers = 16, .code_bytes = 256};
+        result.cost = static_cast<double>(candidate.index % 3);
+        result.errors = {1, 0};
+    });
+    ran(*search, {&gate}, {.budget = {.candidates = 200}});
+    return path;
+}
+
+TEST(Archives, NameARowThatIsDamaged) {
+    const auto failure = [](const std::string& path) {
+        const auto archive = Archive::open(path);
+        const auto done = archive->for_each([](const Candidate&, const Result&) {});
+        return done ? std::string() : message(done.error());
+    };
+    for (const char* sql :
+         {"UPDATE candidate SET cost = cost + 1 WHERE id = 77", "UPDATE candidate SET parent2 = 5 WHERE id = 77",
+          "UPDATE candidate SET genome = substr(genome, 1, length(genome) - 1) WHERE id = 77",
+          "UPDATE candidate SET errors = zeroblob(8) WHERE id = 77",
+          "UPDATE candidate SET detail = 'so' WHERE id = 77", "UPDATE candidate SET registers = 15 WHERE id = 77",
+          "UPDATE candidate SET code_bytes = NULL WHERE id = 77",
+          "UPDATE candidate SET checksum = checksum + 1 WHERE id = 77",
+          "UPDATE candidate SET status = 99 WHERE id = 77"}) {
+        const std::string path = some_archive("damaged");
+        EXPECT_EQ(failure(path), "");
+        change(path, sql);
+        EXPECT_THAT(failure(path), HasSubstr("candidate 77 is damaged")) << sql;
+        const auto search = Search::open(path, space_of(), {.block = 64, .refine = false});
+        ASSERT_FALSE(search) << sql;
+        EXPECT_EQ(search.error().code, Errc::archive_malformed);
+    }
+}
+
+TEST(Archives, OfOlderVersionsAreReadAndContinued) {  // without code, checksums, words and first genomes
+    const std::string path = some_archive("older"), same = some_archive("same");
+    change(path,
+           "ALTER TABLE candidate DROP COLUMN checksum; ALTER TABLE candidate DROP COLUMN code_bytes;"
+           "ALTER TABLE candidate DROP COLUMN registers; ALTER TABLE gate DROP COLUMN gpu_seconds;"
+           "DROP TABLE word; DROP TABLE first; DELETE FROM about WHERE key = 'skeleton'");
+    EXPECT_EQ(exported(path), exported(same));
+    EXPECT_TRUE(Archive::open(path)->ledger());
+    for (const std::string& one : {path, same}) {
+        auto search = Search::open(one, space_of(), {.block = 64, .refine = false});
+        ASSERT_TRUE(search) << message(search.error());
+        ByFunction gate("assembly", all_are_right);
+        ran(*search, {&gate}, {.budget = {.candidates = 50}});
+    }
+    EXPECT_EQ(exported(path), exported(same));
+    change(path, "UPDATE candidate SET cost = 9 WHERE id = 220");
+    EXPECT_THAT(message(Archive::open(path)->for_each([](const Candidate&, const Result&) {}).error()),
+                HasSubstr("candidate 220 is damaged"));
+}
+
+TEST(Archives, AreOfOneLibraryAndOneSkeleton) {
+    const std::string path = some_archive("library_of");
+    Options options{.block = 64, .refine = false};
+    EXPECT_TRUE(Search::open(path, space_of(), options));
+    options.skeleton = 5;
+    const auto other = Search::open(path, space_of(), options);
+    EXPECT_EQ(other.error().code, Errc::archive_differs);
+    EXPECT_THAT(message(other.error()), HasSubstr("skeleton"));
+    options.skeleton = 0;
+    change(path, "UPDATE about SET value = '0.0.1' WHERE key = 'library'");
+    const auto older = Search::open(path, space_of(), options);
+    EXPECT_EQ(older.error().code, Errc::archive_differs);
+    EXPECT_THAT(message(older.error()), HasSubstr("version 0.0.1"));
+    EXPECT_TRUE(Archive::open(path)) << "it is read all the same";
+}
+
+TEST(Archives, GenomesAreJudgedAnewInAnotherSpace) {
+    const std::string old = path_of("old"), made = path_of("new");
+    Space space = space_of();
+    space.tunables.push_back({.name = "tile", .values = {32, 64}});
+    {
+        auto search = Search::open(old, space, {.block = 64, .refine = false});
+        ByFunction gate("right", half_pass);
+        ran(*search, {&gate}, {.budget = {.candidates = 300}});
+    }
+    // other places for the instructions and the values, and one of each less
+    Space other = space_of("max.f32\nadd.f32\nmul.f32\nfma.rn.f32\nmin.f32\n");
+    other.tunables.push_back({.name = "depth", .values = {7, 8}});
+    other.tunables.push_back({.name = "tile", .values = {16, 32}});
+    const auto archive = Archive::open(old);
+    const auto genomes = archive->genomes_for(other);
+    ASSERT_TRUE(genomes) << message(genomes.error());
+    std::vector<std::string> wanted, found;
+    ASSERT_TRUE(archive->for_each([&](const Candidate& candidate, const Result& result) {
+        const std::string text = stack::print(candidate.genome.programs[0], space.sites[0].machine);
+        const bool is_left = result.status == Status::ok && candidate.genome.tunables[0] == 0 &&
+                             text.find("sub.f32") == std::string::npos;
+        if (is_left) wanted.push_back(text);
+    }));
+    for (const Genome& genome : *genomes) {
+        found.push_back(stack::print(genome.programs[0], other.sites[0].machine));
+        EXPECT_EQ(genome.tunables, (std::vector<std::uint32_t>{0, 1}));
+    }
+    ASSERT_GT(wanted.size(), 20u);
+    EXPECT_EQ(found, wanted);
+    // they come first, and a search that goes on knows them
+    const Options options{.block = 16, .refine = false};
+    ByFunction gate("right", all_are_right);
+    for (int k = 0; k < 3; ++k) {
+        auto search = Search::open(made, other, options, k == 0 ? *genomes : std::vector<Genome>{});
+        ASSERT_TRUE(search) << message(search.error());
+        ran(*search, {&gate}, {.budget = {.candidates = 50}});
+    }
+    EXPECT_EQ(Search::open(made, other, options, *genomes).error().code, Errc::archive_differs);
+    std::set<std::string> judged;
+    ASSERT_TRUE(Archive::open(made)->for_each([&](const Candidate& candidate, const Result&) {
+        if (candidate.index < genomes->size())
+            judged.insert(stack::print(candidate.genome.programs[0], other.sites[0].machine));
+    }));
+    std::size_t there = 0;  // but for those that compute what another one does
+    for (const std::string& text : wanted) there += judged.contains(text) ? 1 : 0;
+    EXPECT_GT(there * 10, wanted.size() * 9);
+    EXPECT_EQ(Archive::open(made)->first(), *genomes);
+    EXPECT_EQ(Search::open("", space_of(), {}, *genomes).error().code, Errc::space_invalid);
+}
+
+}  // namespace
+}  // namespace ptxgraft::search
