@@ -17,6 +17,8 @@
  * | c/machine_code.h | machine code without a device |
  * | c/kernel.h | kernels, launches |
  * | c/batch.h | many candidates at once |
+ * | c/stack.h | the stack language: sets, machines, programs, many of them compiled at once |
+ * | c/evaluate.h | programs on the CPU, their errors |
  * | c/graph.h | launches that are queued with one call, captured or added up |
  *
  * A **skeleton** is a CUDA kernel with marked **sites**, compiled once to PTX. A **stub** is a checked
@@ -113,7 +115,8 @@
  *     stays as it was, and so does `struct_size`.
  *   - Less than the first version had is refused.
  *   - ptxgraft_graft, ptxgraft_candidate, ptxgraft_site_route, ptxgraft_limit, ptxgraft_argument,
- *     ptxgraft_planned_launch and ptxgraft_tensor_map have no struct_size, since they stand in arrays and are
+ *     ptxgraft_planned_launch, ptxgraft_tensor_map, ptxgraft_instruction, ptxgraft_placed_constant,
+ *     ptxgraft_constant_source, ptxgraft_programs and ptxgraft_input_range have no struct_size, since they stand in arrays and are
  *     passed by value. They are final: they will never change.
  * - **Threads**: every function may be called from several threads at once, also on one object; only its
  *   `destroy` comes after all other calls with that object, and an event, a graph or a stream that is
@@ -127,11 +130,13 @@
 #include "ptxgraft/c/batch.h"
 #include "ptxgraft/c/cache.h"
 #include "ptxgraft/c/device.h"
+#include "ptxgraft/c/evaluate.h"
 #include "ptxgraft/c/graft.h"
 #include "ptxgraft/c/graph.h"
 #include "ptxgraft/c/kernel.h"
 #include "ptxgraft/c/machine_code.h"
 #include "ptxgraft/c/skeleton.h"
+#include "ptxgraft/c/stack.h"
 #include "ptxgraft/c/status.h"
 #include "ptxgraft/c/tensor.h"
 
