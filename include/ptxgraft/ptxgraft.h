@@ -22,6 +22,9 @@
  * | c/module.h | PTX as a tree: verify, look, edit |
  * | c/isa.h | the table of PTX instructions |
  * | c/template.h | the library's skeletons, launches of them from dimensions, trials |
+ * | c/search.h | searches for programs, by ask and tell or run; archives |
+ * | c/pool.h | variants checked in worker processes |
+ * | c/emit.h | kernels that a program writes, instruction by instruction |
  * | c/graph.h | launches that are queued with one call, captured or added up |
  *
  * A **skeleton** is a CUDA kernel with marked **sites**, compiled once to PTX. A **stub** is a checked
@@ -119,7 +122,7 @@
  *   - Less than the first version had is refused.
  *   - ptxgraft_graft, ptxgraft_candidate, ptxgraft_site_route, ptxgraft_limit, ptxgraft_argument,
  *     ptxgraft_planned_launch, ptxgraft_tensor_map, ptxgraft_instruction, ptxgraft_placed_constant,
- *     ptxgraft_constant_source, ptxgraft_programs, ptxgraft_input_range and ptxgraft_statement have no
+ *     ptxgraft_constant_source, ptxgraft_programs, ptxgraft_input_range, ptxgraft_statement, ptxgraft_variant and ptxgraft_site_argument have no
  *     struct_size, since they stand in arrays and are passed by value. They are final: they will never
  *     change.
  * - **Threads**: every function may be called from several threads at once, also on one object; only its
@@ -134,6 +137,7 @@
 #include "ptxgraft/c/batch.h"
 #include "ptxgraft/c/cache.h"
 #include "ptxgraft/c/device.h"
+#include "ptxgraft/c/emit.h"
 #include "ptxgraft/c/evaluate.h"
 #include "ptxgraft/c/graft.h"
 #include "ptxgraft/c/graph.h"
@@ -141,6 +145,8 @@
 #include "ptxgraft/c/kernel.h"
 #include "ptxgraft/c/machine_code.h"
 #include "ptxgraft/c/module.h"
+#include "ptxgraft/c/pool.h"
+#include "ptxgraft/c/search.h"
 #include "ptxgraft/c/skeleton.h"
 #include "ptxgraft/c/stack.h"
 #include "ptxgraft/c/status.h"

@@ -108,14 +108,12 @@ struct ptxgraft_set {
 };
 
 struct ptxgraft_machine {
-    ptxgraft_machine(std::shared_ptr<const ptxgraft::stack::InstructionSet> used,
-                     ptxgraft::stack::Machine made);
+    explicit ptxgraft_machine(ptxgraft::stack::Machine made);
     /// A register of the signature.
     struct Register {
         const ptxgraft::SiteOperand* operand = nullptr;  ///< of the machine's signature
         std::uint32_t element = 0;
     };
-    std::shared_ptr<const ptxgraft::stack::InstructionSet> set;
     ptxgraft::stack::Machine machine;
     std::vector<Register> registers;
     mutable std::once_flag hashed;

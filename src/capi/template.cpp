@@ -10,6 +10,7 @@
 #include "capi/named.hpp"
 #include "capi/objects.hpp"
 #include "capi/texts.hpp"
+#include "ptxgraft/template_json.hpp"
 
 using namespace ptxgraft;
 using capi::call;
