@@ -25,6 +25,7 @@
  * | c/search.h | searches for programs, by ask and tell or run; archives |
  * | c/pool.h | variants checked in worker processes |
  * | c/emit.h | kernels that a program writes, instruction by instruction |
+ * | c/profile.h | what launches on an emulator did, line by line |
  * | c/graph.h | launches that are queued with one call, captured or added up |
  *
  * A **skeleton** is a CUDA kernel with marked **sites**, compiled once to PTX. A **stub** is a checked
@@ -146,6 +147,7 @@
 #include "ptxgraft/c/machine_code.h"
 #include "ptxgraft/c/module.h"
 #include "ptxgraft/c/pool.h"
+#include "ptxgraft/c/profile.h"
 #include "ptxgraft/c/search.h"
 #include "ptxgraft/c/skeleton.h"
 #include "ptxgraft/c/stack.h"

@@ -19,8 +19,8 @@ template <class Work>
 ptxgraft_status give_report(char* text, size_t* size, const char* archive, const char* title, Work work) {
     return call({{size, "size"}, {archive, "archive"}}, [&]() -> Expected<void> {
         const auto opened = TRY(search::Archive::open(archive));
-        const auto made = TRY(
-            work(opened, std::span<const search::Archive>(), {.title = title != nullptr ? title : ""}));
+        const auto made =
+            TRY(work(opened, std::span<const search::Archive>(), {.title = title != nullptr ? title : ""}));
         return capi::give_text(text, size, made);
     });
 }

@@ -18,7 +18,8 @@ Expected<void> error_of(const dsl::Emitter& emitter) {
 }
 
 // A new function; its name may stand in operands of all functions.
-Expected<void> add_function(ptxgraft_builder** out, ptxgraft_emitter& emitter, const char* name, bool is_entry) {
+Expected<void> add_function(ptxgraft_builder** out, ptxgraft_emitter& emitter, const char* name,
+                            bool is_entry) {
     auto& function = is_entry ? emitter.module.entry(name) : emitter.module.function(name);
     if (!is_entry) emitter.names.insert_or_assign(name, AnyOperand::named(name, dsl::ShapeKind::function));
     *out = &emitter.builders.emplace_back(emitter, function);
@@ -36,8 +37,9 @@ Expected<Declared> variable_of(const ptxgraft_variable_options* options, std::in
     TRY(capi::check_enumerators({{"space", given.space, PTXGRAFT_SPACE_dynamic}}));
     TRY(capi::check_required({{given.name, "name"}}));
     if (std::find(spaces.begin(), spaces.end(), static_cast<int>(given.space)) == spaces.end())
-        return fail(Errc::argument_invalid, fmt::format("space is {}, in which there is no such variable here",
-                                                        static_cast<int>(given.space)));
+        return fail(Errc::argument_invalid,
+                    fmt::format("space is {}, in which there is no such variable here",
+                                static_cast<int>(given.space)));
     if (given.space == PTXGRAFT_SPACE_dynamic) return Declared{given, {}};
     TRY(capi::check_required({{given.type, "type"}}));
     const auto type = TRY(capi::emitted_type(given.type));
@@ -80,9 +82,8 @@ Expected<void> add_parameter(ptxgraft_builder& builder, dsl::Type type, const ch
 
 const char* add_register(ptxgraft_builder& builder, dsl::Type type, const char* name) {
     std::string text;
-    capi::with_type(type, [&]<dsl::Type T>() {
-        text = builder.function.reg<T>(name != nullptr ? name : "").name;
-    });
+    capi::with_type(type,
+                    [&]<dsl::Type T>() { text = builder.function.reg<T>(name != nullptr ? name : "").name; });
     builder.names.insert_or_assign(text, AnyOperand::reg(text, dsl::declared_type(type)));
     return builder.emitter.texts.keep(text);
 }
@@ -96,7 +97,8 @@ Expected<void> emit(ptxgraft_builder& builder, const char* guard, const char* na
     const std::string_view of = guard + (is_negated ? 1 : 0);
     const auto found = builder.names.find(of);
     if (found == builder.names.end() || found->second.shape().type != dsl::Type::pred)
-        return fail(Errc::argument_invalid, fmt::format("guard is '{}'; it is a predicate, or ! and one", guard));
+        return fail(Errc::argument_invalid,
+                    fmt::format("guard is '{}'; it is a predicate, or ! and one", guard));
     Expected<void> done;
     const auto one = [&] { done = function.emit_list(name, operands); };
     is_negated ? function.guarded(dsl::NotPred{of}, one) : function.guarded(dsl::Pred{of}, one);
@@ -114,7 +116,10 @@ Expected<std::vector<dsl::SiteArgument>> arguments_of(const ptxgraft_emitted_sit
         TRY(capi::check_enumerators({{"direction", a.direction, PTXGRAFT_DIRECTION_out}}));
         TRY(capi::check_list(a.registers, a.register_count, "registers", "register_count"));
         const auto type = TRY(capi::emitted_type(a.type));
-        dsl::SiteArgument made{static_cast<Direction>(a.direction), a.name, type, {},
+        dsl::SiteArgument made{static_cast<Direction>(a.direction),
+                               a.name,
+                               type,
+                               {},
                                a.is_fragment != 0 || a.register_count > 1};
         for (std::size_t r = 0; r < a.register_count; ++r) {
             if (a.registers[r] == nullptr)
@@ -143,10 +148,13 @@ Expected<void> add_site(ptxgraft_builder& builder, const ptxgraft_emitted_site& 
     const auto arguments = TRY(arguments_of(given));
     const Effect allowed = TRY(capi::effects_of(given.allowed));
     const capi::Names before = builder.names;
-    builder.function.site(given.name, std::span(arguments), {.allowed = allowed, .pure = given.pure != 0}, [&] {
-        for (const dsl::SiteArgument& argument : arguments) add_stub_registers(builder, argument);
-        if (given.body != nullptr) has_failed = given.body(&builder, given.payload) != PTXGRAFT_STATUS_ok;
-    });
+    builder.function.site(given.name, std::span(arguments), {.allowed = allowed, .pure = given.pure != 0},
+                          [&] {
+                              for (const dsl::SiteArgument& argument : arguments)
+                                  add_stub_registers(builder, argument);
+                              if (given.body != nullptr)
+                                  has_failed = given.body(&builder, given.payload) != PTXGRAFT_STATUS_ok;
+                          });
     builder.names = before;
     return error_of(builder.function);
 }
@@ -186,7 +194,8 @@ ptxgraft_status ptxgraft_emitter_add_variable(ptxgraft_emitter* emitter,
         const auto variable = TRY(variable_of(options, {PTXGRAFT_SPACE_global, PTXGRAFT_SPACE_const,
                                                         PTXGRAFT_SPACE_shared, PTXGRAFT_SPACE_dynamic}));
         const Space space = declare(emitter->module, variable);
-        emitter->names.insert_or_assign(variable.given.name, AnyOperand::variable(variable.given.name, space));
+        emitter->names.insert_or_assign(variable.given.name,
+                                        AnyOperand::variable(variable.given.name, space));
         return {};
     });
 }
@@ -220,19 +229,19 @@ ptxgraft_status ptxgraft_builder_add_parameter(ptxgraft_builder* builder, const 
 
 ptxgraft_status ptxgraft_builder_add_argument(const char** name_of_register, ptxgraft_builder* builder,
                                               const char* type, const char* name) {
-    return call({{name_of_register, "name_of_register"}, {builder, "builder"}, {type, "type"}, {name, "name"}},
-                [&]() -> Expected<void> {
-                    const auto of = TRY(capi::emitted_type(type));
-                    TRY(add_parameter(*builder, of, name, 0, 0));
-                    const char* const made = add_register(*builder, of, nullptr);
-                    const AnyOperand parts[] = {builder->names.find(name)->second};
-                    const AnyOperand operands[] = {builder->names.find(made)->second, AnyOperand::address(parts)};
-                    const auto load =
-                        "ld.param" + std::string(syntax::row(dsl::declared_type(of)).word);
-                    TRY(builder->function.emit_list(load, operands));
-                    *name_of_register = made;
-                    return {};
-                });
+    return call(
+        {{name_of_register, "name_of_register"}, {builder, "builder"}, {type, "type"}, {name, "name"}},
+        [&]() -> Expected<void> {
+            const auto of = TRY(capi::emitted_type(type));
+            TRY(add_parameter(*builder, of, name, 0, 0));
+            const char* const made = add_register(*builder, of, nullptr);
+            const AnyOperand parts[] = {builder->names.find(name)->second};
+            const AnyOperand operands[] = {builder->names.find(made)->second, AnyOperand::address(parts)};
+            const auto load = "ld.param" + std::string(syntax::row(dsl::declared_type(of)).word);
+            TRY(builder->function.emit_list(load, operands));
+            *name_of_register = made;
+            return {};
+        });
 }
 
 ptxgraft_status ptxgraft_builder_add_result(ptxgraft_builder* builder, const char* type, const char* name) {
@@ -270,8 +279,8 @@ ptxgraft_status ptxgraft_builder_add_variable(ptxgraft_builder* builder,
             (void)builder->function.shared(name, variable.options);
         else
             (void)builder->function.local(name, variable.options);
-        builder->names.insert_or_assign(
-            name, AnyOperand::variable(name, is_shared ? Space::shared : Space::local));
+        builder->names.insert_or_assign(name,
+                                        AnyOperand::variable(name, is_shared ? Space::shared : Space::local));
         return error_of(builder->function);
     });
 }

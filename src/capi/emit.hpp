@@ -28,7 +28,8 @@ using Names = std::map<std::string, dsl::AnyOperand, std::less<>>;
 
 /// Calls f.template operator()<T>() for the type.
 template <class F, std::size_t... I> void with_type(dsl::Type type, F& f, std::index_sequence<I...>) {
-    (void)((type == static_cast<dsl::Type>(I) && (f.template operator()<static_cast<dsl::Type>(I)>(), true)) ||
+    (void)((type == static_cast<dsl::Type>(I) &&
+            (f.template operator()<static_cast<dsl::Type>(I)>(), true)) ||
            ...);
 }
 inline constexpr std::size_t emitted_types = static_cast<std::size_t>(dsl::Type::s16x2) + 1;

@@ -75,7 +75,8 @@ class Reader {
         }
         return all;
     }
-    Expected<AnyOperand> composed(const Operand& operand, AnyOperand (*make)(std::span<const AnyOperand>)) const {
+    Expected<AnyOperand> composed(const Operand& operand,
+                                  AnyOperand (*make)(std::span<const AnyOperand>)) const {
         const auto all = TRY(children(operand));
         return make(all);
     }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "capi/boundary.hpp"
+#include "capi/observe.hpp"
 #include "ptxgraft/cache.hpp"
 #include "ptxgraft/evaluate.hpp"
 #include "ptxgraft/graph.hpp"
@@ -20,14 +21,28 @@
 #include "ptxgraft/ptxgraft.h"
 
 struct ptxgraft_device {
-    explicit ptxgraft_device(ptxgraft::Device opened)
-        : device(std::move(opened)), name(device.name()), target(device.target()) {}
+    explicit ptxgraft_device(ptxgraft::Device opened, ptxgraft::capi::Observation* of = nullptr)
+        : device(std::move(opened)), name(device.name()), target(device.target()), observation(of) {}
+    ~ptxgraft_device() {
+        if (observation != nullptr) observation->end();
+    }
+    ptxgraft_device(const ptxgraft_device&) = delete;
+    ptxgraft_device& operator=(const ptxgraft_device&) = delete;
     ptxgraft::Device device;
     std::string name, target;
     std::mutex output_mutex;
     std::string output;  ///< printed by kernels, not yet fetched
     mutable std::mutex properties_mutex;
     mutable std::optional<ptxgraft::DeviceProperties> properties;  ///< since they were asked for
+    ptxgraft::capi::Observation* observation = nullptr;            ///< null: launches are not observed
+};
+
+struct ptxgraft_timing {
+    ptxgraft::TimingGuard guard;
+};
+
+struct ptxgraft_current {
+    ptxgraft::CurrentDevice guard;
 };
 
 /// A report whose findings are put into words.

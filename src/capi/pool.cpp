@@ -60,8 +60,8 @@ Expected<std::vector<measure::VariantCode>> variants_of(const ptxgraft_check_req
         const auto& [ptx, size, entry, code] = given.variants[i];
         if (ptx == nullptr) return capi::fail_at(i, fmt::format("variants[{}]: ptx is null", i));
         const auto text = TRY(capi::text_at(ptx, size));
-        result.push_back({std::string(text), entry != nullptr ? entry : "",
-                          code != nullptr ? code->code.cubin : nullptr});
+        result.push_back(
+            {std::string(text), entry != nullptr ? entry : "", code != nullptr ? code->code.cubin : nullptr});
     }
     return result;
 }
@@ -99,9 +99,9 @@ ptxgraft_status ptxgraft_pool_get_worker(ptxgraft_worker_info* info, const ptxgr
     return call({{info, "info"}, {pool, "pool"}}, [&]() -> Expected<void> {
         TRY(capi::check_index(worker, pool->workers.size(), "worker"));
         const measure::WorkerInfo& w = pool->workers[worker];
-        return capi::give_info(info, {sizeof(*info), w.library.c_str(), w.assembler.c_str(), w.driver.c_str(),
-                                      w.device.c_str(), w.uuid.c_str(), w.target.c_str(), w.l2_bytes,
-                                      w.multiprocessors, w.has_network});
+        return capi::give_info(
+            info, {sizeof(*info), w.library.c_str(), w.assembler.c_str(), w.driver.c_str(), w.device.c_str(),
+                   w.uuid.c_str(), w.target.c_str(), w.l2_bytes, w.multiprocessors, w.has_network});
     });
 }
 
@@ -146,11 +146,11 @@ ptxgraft_status ptxgraft_checks_get(ptxgraft_check_info* info, const ptxgraft_ch
         const auto& [result, message] = checks->all[check];
         if (!result) return tl::unexpected(result.error());
         const Check& c = *result;
-        return capi::give_info(info, {sizeof(*info), c.tensor.c_str(), message.c_str(), c.worst, c.got,
-                                      c.wanted, c.allowed, c.element, c.where.seed, c.instructions,
-                                      c.where.shape, static_cast<ptxgraft_outcome>(c.finding),
-                                      static_cast<ptxgraft_status>(c.error.code), c.cases,
-                                      static_cast<std::uint32_t>(c.where.regime)});
+        return capi::give_info(
+            info, {sizeof(*info), c.tensor.c_str(), message.c_str(), c.worst, c.got, c.wanted, c.allowed,
+                   c.element, c.where.seed, c.instructions, c.where.shape,
+                   static_cast<ptxgraft_outcome>(c.finding), static_cast<ptxgraft_status>(c.error.code),
+                   c.cases, static_cast<std::uint32_t>(c.where.regime)});
     });
 }
 

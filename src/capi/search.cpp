@@ -64,8 +64,8 @@ Expected<search::Result> result_of(const ptxgraft_results& given, std::size_t i,
     if (given.verdicts != nullptr) {
         const int verdict = given.verdicts[i];
         if (verdict < 0 || verdict > PTXGRAFT_VERDICT_noisy)
-            return capi::fail_at(i, fmt::format("verdicts[{}] is {}; it is 0 to {}", i, verdict,
-                                                int{PTXGRAFT_VERDICT_noisy}));
+            return capi::fail_at(
+                i, fmt::format("verdicts[{}] is {}; it is 0 to {}", i, verdict, int{PTXGRAFT_VERDICT_noisy}));
         result.status = static_cast<search::Status>(verdict);
     }
     if (given.costs != nullptr) result.cost = given.costs[i];
@@ -75,8 +75,7 @@ Expected<search::Result> result_of(const ptxgraft_results& given, std::size_t i,
         result.descriptor.assign(row, row + given.descriptor_count);
     if (const float* const row = row_of(given.errors, i, given.error_count))
         result.errors.assign(row, row + given.error_count);
-    result.genome =
-        refined_of(candidate, row_of(given.refined, i, candidate.genome.programs.size()));
+    result.genome = refined_of(candidate, row_of(given.refined, i, candidate.genome.programs.size()));
     return result;
 }
 
@@ -89,7 +88,8 @@ Expected<std::vector<search::Result>> results_of(const ptxgraft_results& given) 
     for (std::size_t i = 0; i < count; ++i) {
         const std::size_t place = given.which != nullptr ? given.which[i] : i;
         if (place >= candidates.size())
-            return capi::fail_at(i, fmt::format("which[{}]: candidate {} of {}", i, place, candidates.size()));
+            return capi::fail_at(i,
+                                 fmt::format("which[{}]: candidate {} of {}", i, place, candidates.size()));
         auto result = TRY(result_of(given, i, candidates[place]));
         results.push_back(std::move(result));
     }
@@ -102,7 +102,8 @@ Expected<std::vector<search::Result>> results_of(const ptxgraft_results& given) 
 class Asked {
   public:
     explicit Asked(const ptxgraft_stop* stop)
-        : token_(stop != nullptr ? stop->source.get_token() : std::stop_token()), callback_(token_, Set{*this}) {}
+        : token_(stop != nullptr ? stop->source.get_token() : std::stop_token()),
+          callback_(token_, Set{*this}) {}
     [[nodiscard]] const std::atomic<bool>& flag() const { return asked_; }
 
   private:
@@ -130,8 +131,9 @@ search::RunOptions run_options(const search::Task& task, const ptxgraft_run_opti
 Expected<search::Summary> run(ptxgraft_search& search, const ptxgraft_run_options& given) {
     const auto made = TRY(search::gates_of(search.task, search.archive));
     if (made.empty())
-        return fail(Errc::argument_invalid,
-                    std::string("the task has no gates: it does not say what is right. Ask and tell instead"));
+        return fail(
+            Errc::argument_invalid,
+            std::string("the task has no gates: it does not say what is right. Ask and tell instead"));
     std::vector<search::Gate*> gates;
     for (const auto& gate : made) gates.push_back(gate.get());
     const Asked asked(given.stop);
@@ -181,7 +183,8 @@ ptxgraft_status ptxgraft_search_open(ptxgraft_search** search, const char* archi
 void ptxgraft_search_destroy(ptxgraft_search* search) { delete search; }
 
 size_t ptxgraft_search_get_site_count(const ptxgraft_search* search) {
-    return get(search, "search", size_t{0}, [](const ptxgraft_search& s) { return s.task.space.sites.size(); });
+    return get(search, "search", size_t{0},
+               [](const ptxgraft_search& s) { return s.task.space.sites.size(); });
 }
 
 const char* ptxgraft_search_get_site_name(const ptxgraft_search* search, size_t site) {
@@ -231,7 +234,8 @@ ptxgraft_status ptxgraft_search_ask(ptxgraft_candidates** candidates, ptxgraft_s
 void ptxgraft_candidates_destroy(ptxgraft_candidates* candidates) { delete candidates; }
 
 size_t ptxgraft_candidates_get_count(const ptxgraft_candidates* candidates) {
-    return get(candidates, "candidates", size_t{0}, [](const ptxgraft_candidates& c) { return c.all.size(); });
+    return get(candidates, "candidates", size_t{0},
+               [](const ptxgraft_candidates& c) { return c.all.size(); });
 }
 
 ptxgraft_status ptxgraft_candidates_get(ptxgraft_candidate_info* info, const ptxgraft_candidates* candidates,
@@ -239,9 +243,9 @@ ptxgraft_status ptxgraft_candidates_get(ptxgraft_candidate_info* info, const ptx
     return call({{info, "info"}, {candidates, "candidates"}}, [&]() -> Expected<void> {
         const auto found = TRY(candidate_at(*candidates, candidate));
         const search::Candidate& c = *found;
-        return capi::give_info(info, {sizeof(*info), c.index, c.key.structure, c.key.constants,
-                                      c.genome.tunables.data(), c.genome.tunables.size(),
-                                      static_cast<ptxgraft_refine>(c.refine), 0});
+        return capi::give_info(
+            info, {sizeof(*info), c.index, c.key.structure, c.key.constants, c.genome.tunables.data(),
+                   c.genome.tunables.size(), static_cast<ptxgraft_refine>(c.refine), 0});
     });
 }
 
@@ -281,9 +285,9 @@ ptxgraft_status ptxgraft_search_run(ptxgraft_summary_info* info, ptxgraft_search
         const auto given = TRY(capi::options_of(options));
         const auto summary = TRY(run(*search, given));
         const bool has_best = summary.best.has_value();
-        return capi::give_info(info, {sizeof(*info), summary.judged, has_best ? summary.best->index : UINT64_MAX,
-                                      has_best ? summary.best->cost : 0,
-                                      static_cast<ptxgraft_ending>(summary.stop), 0});
+        return capi::give_info(
+            info, {sizeof(*info), summary.judged, has_best ? summary.best->index : UINT64_MAX,
+                   has_best ? summary.best->cost : 0, static_cast<ptxgraft_ending>(summary.stop), 0});
     });
 }
 

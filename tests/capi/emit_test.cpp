@@ -152,18 +152,19 @@ TEST(CApiEmit, VariablesFunctionsAndLines) {
     ASSERT_OK(ptxgraft_builder_add_lines(k, "\t.pragma \"nounroll\";\n", 21));
     EXPECT_OK(emit(k, "ret", {}));
     const std::string ptx = ptx_of(emitter);
-    for (const char* part : {"// a line", ".extern .shared .align 128 .b8 memory[];", ".maxntid 128", "// squares it",
-                             ".pragma \"nounroll\";", ".param .align 64 .b8 map[128]", "call.uni"})
+    for (const char* part :
+         {"// a line", ".extern .shared .align 128 .b8 memory[];", ".maxntid 128", "// squares it",
+          ".pragma \"nounroll\";", ".param .align 64 .b8 map[128]", "call.uni"})
         EXPECT_THAT(ptx, HasSubstr(part));
     tile.space = PTXGRAFT_SPACE_global;
-    EXPECT_INVALID(ptxgraft_builder_add_variable(k, &tile), "space is 0, in which there is no such variable here");
+    EXPECT_INVALID(ptxgraft_builder_add_variable(k, &tile),
+                   "space is 0, in which there is no such variable here");
     tile.space = PTXGRAFT_SPACE_local;
     EXPECT_INVALID(ptxgraft_emitter_add_variable(emitter, &tile), "space is 3");
     tile.name = nullptr;
     EXPECT_INVALID(ptxgraft_emitter_add_variable(emitter, &tile), "space is 3");
-    expect_checked(table, &ptxgraft_variable_options::space, "space", 4, [&](const auto* o) {
-        return ptxgraft_emitter_add_variable(emitter, o);
-    });
+    expect_checked(table, &ptxgraft_variable_options::space, "space", 4,
+                   [&](const auto* o) { return ptxgraft_emitter_add_variable(emitter, o); });
 }
 
 struct Body {
@@ -193,10 +194,11 @@ TEST(CApiEmit, ASiteTakesStubs) {
     site.payload = &body;
     site.allowed = PTXGRAFT_EFFECT_warp;
     ASSERT_OK(ptxgraft_builder_add_site(k, &site));
-    EXPECT_EQ(emit(k, "add.f32", {"_x", "_x", "_x"}), PTXGRAFT_STATUS_name_undeclared) << "only within the site";
+    EXPECT_EQ(emit(k, "add.f32", {"_x", "_x", "_x"}), PTXGRAFT_STATUS_name_undeclared)
+        << "only within the site";
     EXPECT_OK(emit(k, "ret", {}));
-    const CSkeleton skeleton = c_skeleton(
-        text_of([&](char* t, size_t* n) { return ptxgraft_emitter_get_text(t, n, emitter); }));
+    const CSkeleton skeleton =
+        c_skeleton(text_of([&](char* t, size_t* n) { return ptxgraft_emitter_get_text(t, n, emitter); }));
     size_t index = 9;
     ASSERT_OK(ptxgraft_site_find(&index, skeleton, "epilogue"));
     ptxgraft_site_info info = PTXGRAFT_SITE_INFO_INIT;

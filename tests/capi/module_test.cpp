@@ -112,13 +112,13 @@ TEST(CApiModule, TellsItsStatements) {
     const CModule module = module_of();
     std::vector<ptxgraft_statement_kind> kinds;
     for (const ptxgraft_statement s : walk(module)) kinds.push_back(info_of(module, s).kind);
-    EXPECT_THAT(kinds, ElementsAre(PTXGRAFT_STATEMENT_version, PTXGRAFT_STATEMENT_target,
-                                   PTXGRAFT_STATEMENT_address_size, PTXGRAFT_STATEMENT_function,
-                                   PTXGRAFT_STATEMENT_variable, PTXGRAFT_STATEMENT_variable,
-                                   PTXGRAFT_STATEMENT_variable, PTXGRAFT_STATEMENT_instruction,
-                                   PTXGRAFT_STATEMENT_instruction, PTXGRAFT_STATEMENT_instruction,
-                                   PTXGRAFT_STATEMENT_instruction, PTXGRAFT_STATEMENT_instruction,
-                                   PTXGRAFT_STATEMENT_end));
+    EXPECT_THAT(
+        kinds,
+        ElementsAre(PTXGRAFT_STATEMENT_version, PTXGRAFT_STATEMENT_target, PTXGRAFT_STATEMENT_address_size,
+                    PTXGRAFT_STATEMENT_function, PTXGRAFT_STATEMENT_variable, PTXGRAFT_STATEMENT_variable,
+                    PTXGRAFT_STATEMENT_variable, PTXGRAFT_STATEMENT_instruction,
+                    PTXGRAFT_STATEMENT_instruction, PTXGRAFT_STATEMENT_instruction,
+                    PTXGRAFT_STATEMENT_instruction, PTXGRAFT_STATEMENT_instruction, PTXGRAFT_STATEMENT_end));
     const auto k = function_of(module);
     const auto function = info_of(module, k);
     EXPECT_STREQ(function.name, "k");
@@ -146,7 +146,8 @@ TEST(CApiModule, TellsItsStatements) {
         "%r1");
     size_t size = 0;
     EXPECT_INVALID(ptxgraft_statement_get_operand(nullptr, &size, module, add, 3), "operand 3 of 3");
-    EXPECT_INVALID(ptxgraft_statement_get_operand(nullptr, &size, module, k, 0), "statement is no instruction");
+    EXPECT_INVALID(ptxgraft_statement_get_operand(nullptr, &size, module, k, 0),
+                   "statement is no instruction");
     EXPECT_EQ(info_of(module, neighbour(module, add, PTXGRAFT_NEIGHBOUR_parent)).kind,
               PTXGRAFT_STATEMENT_function);
     EXPECT_STREQ(info_of(module, neighbour(module, add, PTXGRAFT_NEIGHBOUR_next)).name, "st.global.u32");
@@ -165,7 +166,8 @@ TEST(CApiModule, StatementsOfOthersAreRefused) {
                    "statement is none");
     EXPECT_INVALID(ptxgraft_statement_get_neighbour(&found, module, {}, static_cast<ptxgraft_neighbour>(5)),
                    "which is 5; it is 0 to 4");
-    EXPECT_INVALID(ptxgraft_module_find_function(&found, module, "l"), "there is no function l; there are: k");
+    EXPECT_INVALID(ptxgraft_module_find_function(&found, module, "l"),
+                   "there is no function l; there are: k");
 }
 
 // --------------------------------------------------------------------------------------------------- verify
@@ -287,7 +289,8 @@ TEST(CApiModule, CopiesAndOutlinesCode) {
               PTXGRAFT_STATUS_statements_not_outlinable);
     ASSERT_OK(ptxgraft_statement_replace_body(module, copy, "\n\t.reg .b32 %a;\n\tmov.u32 %a, 1;\n", 33));
     const auto at = neighbour(module, function_of(module), PTXGRAFT_NEIGHBOUR_child);
-    const auto third = neighbour(module, neighbour(module, at, PTXGRAFT_NEIGHBOUR_next), PTXGRAFT_NEIGHBOUR_next);
+    const auto third =
+        neighbour(module, neighbour(module, at, PTXGRAFT_NEIGHBOUR_next), PTXGRAFT_NEIGHBOUR_next);
     ASSERT_OK(ptxgraft_statement_splice(&block, module, third, copy));
     EXPECT_EQ(info_of(module, block).kind, PTXGRAFT_STATEMENT_block);
     ASSERT_OK(ptxgraft_statement_add(nullptr, module, {}, ".global .u32 counter;\n", 22));
@@ -298,10 +301,12 @@ TEST(CApiModule, CopiesAndOutlinesCode) {
 TEST(CApiModule, InfosOfAllVersionsAreFilled) {
     const CModule module = module_of();
     const auto k = function_of(module);
-    expect_infos_of_all_versions(ptxgraft_statement_info PTXGRAFT_STATEMENT_INFO_INIT, "ptxgraft_statement_info",
-                                 88, [&](auto* i) { return ptxgraft_statement_get_info(i, module, k); });
+    expect_infos_of_all_versions(ptxgraft_statement_info PTXGRAFT_STATEMENT_INFO_INIT,
+                                 "ptxgraft_statement_info", 88,
+                                 [&](auto* i) { return ptxgraft_statement_get_info(i, module, k); });
     expect_infos_of_all_versions(ptxgraft_declared_info PTXGRAFT_DECLARED_INFO_INIT, "ptxgraft_declared_info",
-                                 48, [&](auto* i) { return ptxgraft_statement_get_parameter(i, module, k, 0); });
+                                 48,
+                                 [&](auto* i) { return ptxgraft_statement_get_parameter(i, module, k, 0); });
     ptxgraft_module_destroy(nullptr);
     ptxgraft_diagnostics_destroy(nullptr);
     ptxgraft_forms_destroy(nullptr);

@@ -298,10 +298,11 @@ TEST(CApiSearch, InfosOfAllVersionsAreFilled) {
     const CSearch search = search_of();
     CCandidates candidates;
     ASSERT_OK(ptxgraft_search_ask(&candidates, search, 2));
-    expect_infos_of_all_versions(ptxgraft_tunable_info PTXGRAFT_TUNABLE_INFO_INIT, "ptxgraft_tunable_info", 32,
-                                 [&](auto* i) { return ptxgraft_search_get_tunable(i, search, 0); });
-    expect_infos_of_all_versions(ptxgraft_candidate_info PTXGRAFT_CANDIDATE_INFO_INIT, "ptxgraft_candidate_info",
-                                 56, [&](auto* i) { return ptxgraft_candidates_get(i, candidates, 1); });
+    expect_infos_of_all_versions(ptxgraft_tunable_info PTXGRAFT_TUNABLE_INFO_INIT, "ptxgraft_tunable_info",
+                                 32, [&](auto* i) { return ptxgraft_search_get_tunable(i, search, 0); });
+    expect_infos_of_all_versions(ptxgraft_candidate_info PTXGRAFT_CANDIDATE_INFO_INIT,
+                                 "ptxgraft_candidate_info", 56,
+                                 [&](auto* i) { return ptxgraft_candidates_get(i, candidates, 1); });
 }
 
 }  // namespace

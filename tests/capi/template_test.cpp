@@ -59,17 +59,20 @@ TEST(CApiTemplate, AreListedAndDescribed) {
 
 TEST(CApiTemplate, TunablesAreCompleted) {
     const CTemplate map = template_of("elementwise/map");
-    const auto all = text_of(
-        [&](char* t, size_t* n) { return ptxgraft_template_get_tunables(t, n, map, "type=f16,threads=512"); });
+    const auto all = text_of([&](char* t, size_t* n) {
+        return ptxgraft_template_get_tunables(t, n, map, "type=f16,threads=512");
+    });
     EXPECT_THAT(all, HasSubstr("type=f16"));
     EXPECT_THAT(all, HasSubstr("threads=512"));
-    EXPECT_EQ(text_of([&](char* t, size_t* n) { return ptxgraft_template_get_tunables(t, n, map, all.c_str()); }),
-              all);
+    EXPECT_EQ(
+        text_of([&](char* t, size_t* n) { return ptxgraft_template_get_tunables(t, n, map, all.c_str()); }),
+        all);
     const auto combinations =
         text_of([&](char* t, size_t* n) { return ptxgraft_template_get_combinations(t, n, map); });
     EXPECT_THAT(combinations, HasSubstr(all + "\n"));
     size_t size = 0;
-    EXPECT_EQ(ptxgraft_template_get_tunables(nullptr, &size, map, "type=f17"), PTXGRAFT_STATUS_choice_invalid);
+    EXPECT_EQ(ptxgraft_template_get_tunables(nullptr, &size, map, "type=f17"),
+              PTXGRAFT_STATUS_choice_invalid);
     EXPECT_INVALID(ptxgraft_template_get_tunables(nullptr, &size, map, "type"), "tunables are NAME=VALUE");
     EXPECT_INVALID(ptxgraft_template_get_tunables(nullptr, &size, map, "type=f16,type=f32"),
                    "tunable type is given twice");
@@ -131,7 +134,8 @@ TEST(CApiTemplate, RunsWithAStub) {
     CKernel kernel;
     ASSERT_OK(ptxgraft_kernel_create(&kernel, skeleton, device, &grafts));
     const CPlan plan = plan_of(simple, "n=37");
-    const auto x = list_of<std::byte>([&](auto* b, size_t* n) { return ptxgraft_plan_get_random(b, n, plan, 0, 5); });
+    const auto x =
+        list_of<std::byte>([&](auto* b, size_t* n) { return ptxgraft_plan_get_random(b, n, plan, 0, 5); });
     ASSERT_EQ(x.size(), 37u * 4);
     CBuffer in, out;
     ASSERT_OK(ptxgraft_buffer_create(&in, device, x.size()));
@@ -148,7 +152,8 @@ TEST(CApiTemplate, RunsWithAStub) {
     ASSERT_OK(ptxgraft_buffer_create(&small, device, 4));
     const ptxgraft_buffer* const too_small[] = {in, small};
     EXPECT_EQ(ptxgraft_plan_launch(plan, kernel, too_small, 2, nullptr), PTXGRAFT_STATUS_buffer_exceeded);
-    EXPECT_INVALID(ptxgraft_plan_launch(plan, kernel, nullptr, 2, nullptr), "buffers is null, but count is 2");
+    EXPECT_INVALID(ptxgraft_plan_launch(plan, kernel, nullptr, 2, nullptr),
+                   "buffers is null, but count is 2");
 }
 
 TEST(CApiTemplate, IsTriedBesideItsReference) {
@@ -211,7 +216,8 @@ TEST(CApiPool, ChecksVariants) {
     const CTemplate simple = template_of();
     CSkeleton skeleton;
     ASSERT_OK(ptxgraft_skeleton_create_of_template(&skeleton, simple, nullptr, nullptr));
-    const std::string right = rendered(skeleton, "x x mul.f32 1.0 add.f32 -> y"), wrong = rendered(skeleton, "x -> y");
+    const std::string right = rendered(skeleton, "x x mul.f32 1.0 add.f32 -> y"),
+                      wrong = rendered(skeleton, "x -> y");
     const std::string garbage = "garbage";
     const ptxgraft_variant variants[] = {{right.data(), right.size(), nullptr, nullptr},
                                          {wrong.data(), wrong.size(), "elementwise", nullptr},
@@ -270,7 +276,8 @@ TEST(CApiPool, ChecksVariants) {
     request.workload = bad.data();
     request.workload_size = 1;
     ASSERT_OK(ptxgraft_checks_create(&none, pool, &request));
-    EXPECT_NE(ptxgraft_checks_get(&info, none, 0), PTXGRAFT_STATUS_ok) << "the workload's mistake, no variant's";
+    EXPECT_NE(ptxgraft_checks_get(&info, none, 0), PTXGRAFT_STATUS_ok)
+        << "the workload's mistake, no variant's";
 }
 
 TEST(CApiPool, NamesWhatDoesNotStart) {

@@ -40,10 +40,10 @@ typedef struct ptxgraft_pool_options {
     uint32_t launches;        /**< for each case; 0: two on a GPU, one on the emulator */
     uint32_t zero;            /**< always 0 */
 } ptxgraft_pool_options;
-#define PTXGRAFT_POOL_OPTIONS_INIT                                                                            \
-    {                                                                                                         \
-        sizeof(ptxgraft_pool_options), NULL, 0, NULL, 0, UINT64_C(4294967296), 1, 50, 10, 20000, 300000, 2000, \
-            1000, 5000, 1, 3, 1, 0, 0                                                                         \
+#define PTXGRAFT_POOL_OPTIONS_INIT                                                                       \
+    {                                                                                                    \
+        sizeof(ptxgraft_pool_options), NULL, 0, NULL, 0, UINT64_C(4294967296), 1, 50, 10, 20000, 300000, \
+            2000, 1000, 5000, 1, 3, 1, 0, 0                                                              \
     }
 /** Starts the workers and waits until they speak. `options` may be null.
     PTXGRAFT_STATUS_measure_worker_failed where one does not start, or has no such device. */
@@ -139,24 +139,24 @@ PTXGRAFT_C_API size_t ptxgraft_checks_get_count(const ptxgraft_checks* checks);
 /** A result; strings live as long as the checks. */
 typedef struct ptxgraft_check_info {
     size_t struct_size;
-    const char* tensor;   /**< that the element is in, or that was changed; else "" */
-    const char* message;  /**< of a launch that failed, or of a variant that was not run; else "" */
-    double worst;         /**< the largest part of what is allowed; 1 and less is right */
-    double got, wanted;   /**< there */
-    double allowed;       /**< of |got - wanted| */
-    uint64_t element;     /**< in the tensor's memory's order */
-    uint64_t seed;        /**< of the inputs there */
+    const char* tensor;    /**< that the element is in, or that was changed; else "" */
+    const char* message;   /**< of a launch that failed, or of a variant that was not run; else "" */
+    double worst;          /**< the largest part of what is allowed; 1 and less is right */
+    double got, wanted;    /**< there */
+    double allowed;        /**< of |got - wanted| */
+    uint64_t element;      /**< in the tensor's memory's order */
+    uint64_t seed;         /**< of the inputs there */
     uint64_t instructions; /**< on the emulator: of all warps */
-    size_t shape;         /**< of the workload's shapes */
+    size_t shape;          /**< of the workload's shapes */
     ptxgraft_outcome outcome;
     ptxgraft_status error; /**< of the message */
     uint32_t cases;        /**< that were run */
     uint32_t regime;       /**< 0 usual, 1 large, 2 constant, 3 special inputs */
 } ptxgraft_check_info;
-#define PTXGRAFT_CHECK_INFO_INIT                                                                        \
-    {                                                                                                   \
-        sizeof(ptxgraft_check_info), NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, PTXGRAFT_OUTCOME_right,         \
-            PTXGRAFT_STATUS_ok, 0, 0                                                                    \
+#define PTXGRAFT_CHECK_INFO_INIT                                                                 \
+    {                                                                                            \
+        sizeof(ptxgraft_check_info), NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, PTXGRAFT_OUTCOME_right, \
+            PTXGRAFT_STATUS_ok, 0, 0                                                             \
     }
 /** A variant's result; or, as if this call had made it, the error that is no variant's fault. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_checks_get(ptxgraft_check_info* info, const ptxgraft_checks* checks,

@@ -145,8 +145,8 @@ typedef enum ptxgraft_verdict PTXGRAFT_C_ENUM {
 typedef struct ptxgraft_results {
     size_t struct_size;
     const ptxgraft_candidates* candidates;
-    const size_t* which; /**< the places of those that are told; null: all, in their order */
-    size_t count;        /**< of `which` */
+    const size_t* which;              /**< the places of those that are told; null: all, in their order */
+    size_t count;                     /**< of `which` */
     const ptxgraft_verdict* verdicts; /**< null: ok */
     const double* costs;              /**< what is minimised; finite or plus infinity */
     const double* lows;               /**< the costs' intervals; null: exact */
