@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { POINTS = 16, BLOCK = 256, ROUNDS = 40 };
+enum { POINTS = 16, BLOCK = 256, ROUNDS = 80 };
 
 static const char task[] =
     "{\"signature\": \"in f32 x, out f32 y\","
@@ -20,6 +20,7 @@ static float wanted(float x) { return (x > 0 ? x : 0) * 2 + 1; }
 /* What is told of one block of candidates. */
 typedef struct Block {
     double instructions[BLOCK];
+    double descriptors[BLOCK][2]; /* on the search's axes: instructions, the largest error */
     float errors[BLOCK][POINTS];
     ptxgraft_verdict verdicts[BLOCK];
 } Block;
@@ -46,11 +47,14 @@ static ptxgraft_status judge(Block* block, size_t i, const ptxgraft_program* pro
     columns.count = POINTS;
     status = ptxgraft_evaluator_run(evaluator, &columns);
     block->instructions[i] = ptxgraft_evaluator_get_instruction_count(evaluator);
+    block->descriptors[i][0] = block->instructions[i];
+    block->descriptors[i][1] = 0;
     block->verdicts[i] = PTXGRAFT_VERDICT_ok;
     for (p = 0; p < POINTS; ++p) {
         const float error = (float)fabs((double)y[p] - (double)wanted(x[p]));
         block->errors[i][p] = error < 1e30f ? error : 1e30f; /* NaN too */
-        if (!(error < 1e-6f)) block->verdicts[i] = PTXGRAFT_VERDICT_infeasible;
+        block->descriptors[i][1] = fmax(block->descriptors[i][1], (double)block->errors[i][p]);
+        if (!(error < 1e-7f)) block->verdicts[i] = PTXGRAFT_VERDICT_infeasible;
     }
     ptxgraft_evaluator_destroy(evaluator);
     return status;
@@ -74,8 +78,8 @@ static ptxgraft_status search_block(size_t* count, ptxgraft_search* search, cons
     results.candidates = candidates;
     results.verdicts = block.verdicts;
     results.costs = block.instructions;
-    results.descriptors = block.instructions; /* the one axis */
-    results.descriptor_count = 1;
+    results.descriptors = &block.descriptors[0][0];
+    results.descriptor_count = 2;
     results.errors = &block.errors[0][0];
     results.error_count = POINTS;
     if (!status) status = ptxgraft_search_tell(search, &results);

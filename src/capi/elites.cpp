@@ -62,8 +62,9 @@ ptxgraft_status ptxgraft_elites_get(ptxgraft_elite_info* info, const ptxgraft_el
     return call({{info, "info"}, {elites, "elites"}}, [&]() -> Expected<void> {
         const auto found = TRY(elite_at(*elites, elite));
         const search::Elite& e = *found;
-        return capi::give_info(info, {sizeof(*info), e.index, e.cost, e.descriptor.data(), e.cell.data(),
-                                      e.cell.size(), e.genome.tunables.data(), e.genome.tunables.size()});
+        return capi::give_info(
+            info, {sizeof(*info), e.index, e.cost, e.descriptor.data(), e.descriptor.size(), e.cell.data(),
+                   e.cell.size(), e.genome.tunables.data(), e.genome.tunables.size()});
     });
 }
 

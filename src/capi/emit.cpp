@@ -12,10 +12,20 @@ using dsl::AnyOperand, dsl::Space;
 
 namespace {
 
-Expected<void> error_of(const dsl::Emitter& emitter) {
-    if (!emitter.error()) return {};
-    return tl::unexpected(*emitter.error());
-}
+// Whether what is done from now on goes wrong: a builder keeps its first error.
+class Watch {
+  public:
+    explicit Watch(const dsl::Emitter& emitter)
+        : emitter_(emitter), had_error_(emitter.error().has_value()) {}
+    [[nodiscard]] Expected<void> result() const {
+        if (had_error_ || !emitter_.error()) return {};
+        return tl::unexpected(*emitter_.error());
+    }
+
+  private:
+    const dsl::Emitter& emitter_;
+    bool had_error_;
+};
 
 // A new function; its name may stand in operands of all functions.
 Expected<void> add_function(ptxgraft_builder** out, ptxgraft_emitter& emitter, const char* name,
@@ -65,6 +75,7 @@ Space declare(dsl::Module& module, const Declared& variable) {
 
 Expected<void> add_parameter(ptxgraft_builder& builder, dsl::Type type, const char* name, std::uint64_t count,
                              std::uint32_t align) {
+    const Watch watch(builder.function);
     if (type == dsl::Type::pred)
         return fail(Errc::argument_invalid, std::string("a predicate is no parameter; a u32 is"));
     if (count != 0) {
@@ -77,7 +88,7 @@ Expected<void> add_parameter(ptxgraft_builder& builder, dsl::Type type, const ch
         });
     }
     builder.names.insert_or_assign(name, AnyOperand::variable(name, Space::param));
-    return error_of(builder.function);
+    return watch.result();
 }
 
 const char* add_register(ptxgraft_builder& builder, dsl::Type type, const char* name) {
@@ -148,6 +159,7 @@ Expected<void> add_site(ptxgraft_builder& builder, const ptxgraft_emitted_site& 
     const auto arguments = TRY(arguments_of(given));
     const Effect allowed = TRY(capi::effects_of(given.allowed));
     const capi::Names before = builder.names;
+    const Watch watch(builder.function);
     builder.function.site(given.name, std::span(arguments), {.allowed = allowed, .pure = given.pure != 0},
                           [&] {
                               for (const dsl::SiteArgument& argument : arguments)
@@ -156,7 +168,7 @@ Expected<void> add_site(ptxgraft_builder& builder, const ptxgraft_emitted_site& 
                                   has_failed = given.body(&builder, given.payload) != PTXGRAFT_STATUS_ok;
                           });
     builder.names = before;
-    return error_of(builder.function);
+    return watch.result();
 }
 
 }  // namespace
@@ -249,11 +261,12 @@ ptxgraft_status ptxgraft_builder_add_result(ptxgraft_builder* builder, const cha
         const auto of = TRY(capi::emitted_type(type));
         if (of == dsl::Type::pred)
             return fail(Errc::argument_invalid, std::string("a predicate is no result; a u32 is"));
+        const Watch watch(builder->function);
         capi::with_type(of, [&]<dsl::Type T>() {
             if constexpr (T != dsl::Type::pred) (void)builder->function.result<T>(name);
         });
         builder->names.insert_or_assign(name, AnyOperand::variable(name, Space::param));
-        return error_of(builder->function);
+        return watch.result();
     });
 }
 
@@ -262,8 +275,9 @@ ptxgraft_status ptxgraft_builder_add_register(const char** name_of_register, ptx
     return call({{name_of_register, "name_of_register"}, {builder, "builder"}, {type, "type"}},
                 [&]() -> Expected<void> {
                     const auto of = TRY(capi::emitted_type(type));
+                    const Watch watch(builder->function);
                     const char* const made = add_register(*builder, of, name);
-                    TRY(error_of(builder->function));
+                    TRY(watch.result());
                     *name_of_register = made;
                     return {};
                 });
@@ -275,20 +289,22 @@ ptxgraft_status ptxgraft_builder_add_variable(ptxgraft_builder* builder,
         const auto variable = TRY(variable_of(options, {PTXGRAFT_SPACE_shared, PTXGRAFT_SPACE_local}));
         const char* const name = variable.given.name;
         const bool is_shared = variable.given.space == PTXGRAFT_SPACE_shared;
+        const Watch watch(builder->function);
         if (is_shared)
             (void)builder->function.shared(name, variable.options);
         else
             (void)builder->function.local(name, variable.options);
         builder->names.insert_or_assign(name,
                                         AnyOperand::variable(name, is_shared ? Space::shared : Space::local));
-        return error_of(builder->function);
+        return watch.result();
     });
 }
 
 ptxgraft_status ptxgraft_builder_add_label(const char** label, ptxgraft_builder* builder, const char* stem) {
     return call({{label, "label"}, {builder, "builder"}}, [&]() -> Expected<void> {
+        const Watch watch(builder->function);
         const std::string name(builder->function.label(stem != nullptr ? stem : "").name);
-        TRY(error_of(builder->function));
+        TRY(watch.result());
         builder->names.insert_or_assign(name, AnyOperand::named(name, dsl::ShapeKind::label));
         *label = builder->emitter.texts.keep(name);
         return {};
@@ -342,13 +358,14 @@ ptxgraft_status ptxgraft_builder_set_directives(ptxgraft_builder* builder,
                                                 const ptxgraft_entry_directives* directives) {
     return call({{builder, "builder"}, {directives, "directives"}}, [&]() -> Expected<void> {
         const auto given = TRY(capi::options_of(directives));
+        const Watch watch(builder->function);
         const auto extent = [](const uint32_t(&of)[3]) { return dsl::Extent{of[0], of[1], of[2]}; };
         builder->function.directives({.max_threads = extent(given.max_threads),
                                       .required_threads = extent(given.required_threads),
                                       .cluster = extent(given.cluster),
                                       .min_blocks = given.min_blocks,
                                       .max_registers = given.max_registers});
-        return error_of(builder->function);
+        return watch.result();
     });
 }
 

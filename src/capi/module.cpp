@@ -15,8 +15,13 @@ using syntax::Statement;
 
 namespace ptxgraft::capi {
 
+// The handle is a pointer, a number and padding, whose bytes are anything.
 Statement statement_of(ptxgraft_statement statement) { return std::bit_cast<Statement>(statement); }
-ptxgraft_statement statement_of(Statement statement) { return std::bit_cast<ptxgraft_statement>(statement); }
+ptxgraft_statement statement_of(Statement statement) {
+    auto numbers = std::bit_cast<ptxgraft_statement>(statement);
+    numbers.numbers[1] &= 0xFFFFFFFFu;
+    return numbers;
+}
 
 }  // namespace ptxgraft::capi
 

@@ -79,7 +79,15 @@ Expected<search::Result> result_of(const ptxgraft_results& given, std::size_t i,
     return result;
 }
 
-Expected<std::vector<search::Result>> results_of(const ptxgraft_results& given) {
+// A result that may become an elite has a place on each axis.
+Expected<void> check_descriptor(const search::Result& result, std::size_t i, std::size_t axes) {
+    if (result.descriptor.size() == axes) return {};
+    if (result.descriptor.empty() && result.status != search::Status::ok) return {};
+    return capi::fail_at(i, fmt::format("result {} has a descriptor of {} values; the search has {} axes", i,
+                                        result.descriptor.size(), axes));
+}
+
+Expected<std::vector<search::Result>> results_of(const ptxgraft_results& given, std::size_t axes) {
     TRY(check_results(given));
     const auto& candidates = given.candidates->all;
     const std::size_t count = given.which != nullptr ? given.count : candidates.size();
@@ -91,6 +99,7 @@ Expected<std::vector<search::Result>> results_of(const ptxgraft_results& given) 
             return capi::fail_at(i,
                                  fmt::format("which[{}]: candidate {} of {}", i, place, candidates.size()));
         auto result = TRY(result_of(given, i, candidates[place]));
+        TRY(check_descriptor(result, i, axes));
         results.push_back(std::move(result));
     }
     return results;
@@ -197,6 +206,21 @@ const char* ptxgraft_search_get_site_name(const ptxgraft_search* search, size_t 
     return name;
 }
 
+size_t ptxgraft_search_get_axis_count(const ptxgraft_search* search) {
+    return get(search, "search", size_t{0},
+               [](const ptxgraft_search& s) { return s.task.options.axes.size(); });
+}
+
+const char* ptxgraft_search_get_axis_name(const ptxgraft_search* search, size_t axis) {
+    const char* name = nullptr;
+    call({{search, "search"}}, [&]() -> Expected<void> {
+        TRY(capi::check_index(axis, search->task.options.axes.size(), "axis"));
+        name = search->task.options.axes[axis].name.c_str();
+        return {};
+    });
+    return name;
+}
+
 ptxgraft_status ptxgraft_machine_create_from_search(ptxgraft_machine** machine, const ptxgraft_search* search,
                                                     size_t site) {
     return call({{machine, "machine"}, {search, "search"}}, [&]() -> Expected<void> {
@@ -273,7 +297,7 @@ ptxgraft_status ptxgraft_candidates_get_programs(ptxgraft_programs* programs,
 ptxgraft_status ptxgraft_search_tell(ptxgraft_search* search, const ptxgraft_results* results) {
     return call({{search, "search"}, {results, "results"}}, [&]() -> Expected<void> {
         const auto given = TRY(capi::options_of(results));
-        const auto all = TRY(results_of(given));
+        const auto all = TRY(results_of(given, search->task.options.axes.size()));
         return search->search.tell(all);
     });
 }

@@ -159,7 +159,7 @@ PTXGRAFT_VERSIONED(ptxgraft_trial_info, 104, stack_size, PTXGRAFT_TRIAL_INFO_INI
 PTXGRAFT_VERSIONED(ptxgraft_tunable_info, 32, value_count, PTXGRAFT_TUNABLE_INFO_INIT);
 PTXGRAFT_VERSIONED(ptxgraft_candidate_info, 56, zero, PTXGRAFT_CANDIDATE_INFO_INIT);
 PTXGRAFT_VERSIONED(ptxgraft_summary_info, 40, zero, PTXGRAFT_SUMMARY_INFO_INIT);
-PTXGRAFT_VERSIONED(ptxgraft_elite_info, 64, tunable_count, PTXGRAFT_ELITE_INFO_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_elite_info, 72, tunable_count, PTXGRAFT_ELITE_INFO_INIT);
 PTXGRAFT_VERSIONED(ptxgraft_worker_info, 72, has_network, PTXGRAFT_WORKER_INFO_INIT);
 PTXGRAFT_VERSIONED(ptxgraft_pool_report, 56, zero, PTXGRAFT_POOL_REPORT_INIT);
 PTXGRAFT_VERSIONED(ptxgraft_check_info, 104, regime, PTXGRAFT_CHECK_INFO_INIT);

@@ -31,7 +31,8 @@ constexpr std::string_view task = R"json({
 
 std::string without_tunables() {
     std::string text(task);
-    return text.replace(text.find(R"(, "tunables")"), 31, "");
+    const std::string tunables = R"(, "tunables": {"rows": [1, 2, 4]})";
+    return text.replace(text.find(tunables), tunables.size(), "");
 }
 
 CSearch search_of(const std::string& text = std::string(task), const char* archive = nullptr) {
@@ -61,6 +62,10 @@ TEST(CApiSearch, TellsItsSpace) {
     ASSERT_EQ(info.value_count, 3u);
     EXPECT_EQ(info.values[2], 4);
     EXPECT_INVALID(ptxgraft_search_get_tunable(&info, search, 1), "tunable 1 of 1");
+    ASSERT_EQ(ptxgraft_search_get_axis_count(search), 2u);
+    EXPECT_STREQ(ptxgraft_search_get_axis_name(search, 0), "instructions");
+    EXPECT_STREQ(ptxgraft_search_get_axis_name(search, 1), "error");
+    EXPECT_EQ(ptxgraft_search_get_axis_name(search, 2), nullptr);
     CMachine machine;
     ASSERT_OK(ptxgraft_machine_create_from_search(&machine, search, 0));
     CSet set;
@@ -103,7 +108,7 @@ Judged judge(const ptxgraft_candidates* candidates, const ptxgraft_machine* mach
         }
         const double instructions = ptxgraft_evaluator_get_instruction_count(made);
         all.costs.push_back(instructions);
-        all.descriptors.push_back(instructions);
+        all.descriptors.insert(all.descriptors.end(), {instructions, largest});
         all.verdicts.push_back(largest <= 1e-6 ? PTXGRAFT_VERDICT_ok : PTXGRAFT_VERDICT_infeasible);
     }
     return all;
@@ -123,7 +128,7 @@ TEST(CApiSearch, FindsAProgramByAskAndTell) {
         results.verdicts = judged.verdicts.data();
         results.costs = judged.costs.data();
         results.descriptors = judged.descriptors.data();
-        results.descriptor_count = 1;
+        results.descriptor_count = 2;
         results.errors = judged.errors.data();
         results.error_count = 8;
         ASSERT_OK(ptxgraft_search_tell(search, &results));
@@ -135,7 +140,8 @@ TEST(CApiSearch, FindsAProgramByAskAndTell) {
     ptxgraft_elite_info best = PTXGRAFT_ELITE_INFO_INIT;
     ASSERT_OK(ptxgraft_elites_get(&best, front, 0));
     EXPECT_EQ(best.cost, 2) << "max and one more";
-    ASSERT_EQ(best.axis_count, 1u);
+    ASSERT_EQ(best.axis_count, 2u);
+    ASSERT_EQ(best.descriptor_count, 2u);
     EXPECT_EQ(best.descriptor[0], 2);
     CProgram program;
     ASSERT_OK(ptxgraft_program_create_from_elite(&program, front, 0, 0));
@@ -177,11 +183,11 @@ TEST(CApiSearch, ResultsAreChecked) {
     const CSearch search = search_of(without_tunables());
     CCandidates candidates;
     ASSERT_OK(ptxgraft_search_ask(&candidates, search, 4));
-    const double descriptors[4] = {1, 1, 1, 1};
+    const double descriptors[8] = {1, 0, 1, 0, 1, 0, 1, 0};
     ptxgraft_results good = PTXGRAFT_RESULTS_INIT;
     good.candidates = candidates;
     good.descriptors = descriptors;
-    good.descriptor_count = 1;
+    good.descriptor_count = 2;
     const auto tell = [&](const ptxgraft_results* results) { return ptxgraft_search_tell(search, results); };
     const ptxgraft_verdict verdicts[] = {PTXGRAFT_VERDICT_ok, PTXGRAFT_VERDICT_ok,
                                          static_cast<ptxgraft_verdict>(9), PTXGRAFT_VERDICT_ok};
@@ -198,6 +204,13 @@ TEST(CApiSearch, ResultsAreChecked) {
     wrong.errors = nullptr;
     wrong.error_count = 3;
     EXPECT_INVALID(tell(&wrong), "errors is null, but error_count is 3");
+    wrong = good;
+    wrong.descriptor_count = 1;
+    EXPECT_INVALID(tell(&wrong), "result 0 has a descriptor of 1 values; the search has 2 axes");
+    wrong = good;
+    wrong.descriptors = nullptr;
+    wrong.descriptor_count = 0;
+    EXPECT_INVALID(tell(&wrong), "result 0 has a descriptor of 0 values; the search has 2 axes");
     wrong = good;
     wrong.candidates = nullptr;
     EXPECT_INVALID(tell(&wrong), "candidates is null");

@@ -152,7 +152,7 @@ PTXGRAFT_C_API ptxgraft_status ptxgraft_device_clear_persisting_l2(const ptxgraf
 PTXGRAFT_C_API size_t ptxgraft_device_get_module_count(const ptxgraft_device* device);
 
 /** As long as it lives, no other thread loads or unloads a module on this GPU: what would be in measured
-    times. It is made and destroyed on one thread, which does not wait for one that loads. Threads: that one. */
+    times. It is made and destroyed on one thread, which does not wait for one that loads. */
 typedef struct ptxgraft_timing ptxgraft_timing;
 PTXGRAFT_C_API ptxgraft_status ptxgraft_timing_create(ptxgraft_timing** timing,
                                                       const ptxgraft_device* device);

@@ -69,14 +69,14 @@ PTXGRAFT_C_API ptxgraft_status ptxgraft_emitter_add_variable(ptxgraft_emitter* e
 /** A line among the variables, as it is. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_emitter_add_line(ptxgraft_emitter* emitter, const char* line);
 
-/** Text: the module, verified; or the first error, of a builder or of the whole, with its place in the text. */
+/** Text: the module, verified; or the first error, of a builder or of the whole, with its place. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_emitter_get_ptx(char* text, size_t* size,
                                                         const ptxgraft_emitter* emitter);
 /** Text: the module, not looked at. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_emitter_get_text(char* text, size_t* size,
                                                          const ptxgraft_emitter* emitter);
 
-/* ----------------------------------------------------------------------------------------------- functions */
+/* --------------------------------------------------------------------------------------------- functions */
 
 /** A parameter: one of `type`, or of `count` bytes where `type` is "b8" and `count` above 0 (a struct; with
     128 bytes at 64 a tensor map). */
@@ -104,7 +104,7 @@ PTXGRAFT_C_API ptxgraft_status ptxgraft_builder_place(ptxgraft_builder* builder,
 
 /**
  * Emits an instruction of the table: name and operands as PTX has them, registers, constants, `[%rd1+4]`,
- * `{%f1, %f2}`, `(%r1)`, `%p1|%p2`, `!%p1`, `%tid.x`, `_`, names. A decimal constant is an .f64 where the name
+ * `{%f1, %f2}`, `(%r1)`, `%p1|%p2`, `!%p1`, `%tid.x`, `_`, names. A decimal is an .f64 where the name
  * has `.f64`, else an .f32. `guard` is "%p1" or "!%p1"; null: none. What does not exist is an error that says
  * what would be right, and nothing is emitted; ptxgraft_emitter_get_ptx() gives the first of them again.
  */

@@ -20,7 +20,7 @@
  *       results.errors = errors;
  *       results.error_count = 64;
  *       results.descriptors = descriptors;
- *       results.descriptor_count = 2;
+ *       results.descriptor_count = ptxgraft_search_get_axis_count(search);
  *       if ((status = ptxgraft_search_tell(search, &results))) break;
  *       ptxgraft_candidates_destroy(candidates);
  *   }
@@ -82,6 +82,11 @@ typedef struct ptxgraft_tunable_info {
 PTXGRAFT_C_API size_t ptxgraft_search_get_tunable_count(const ptxgraft_search* search);
 PTXGRAFT_C_API ptxgraft_status ptxgraft_search_get_tunable(ptxgraft_tunable_info* info,
                                                            const ptxgraft_search* search, size_t tunable);
+
+/** The axes of its archive, in the order of descriptors: "instructions", "error", … Null when there is none of
+    this index. */
+PTXGRAFT_C_API size_t ptxgraft_search_get_axis_count(const ptxgraft_search* search);
+PTXGRAFT_C_API const char* ptxgraft_search_get_axis_name(const ptxgraft_search* search, size_t axis);
 
 /* ------------------------------------------------------------------------------------------- ask and tell */
 
@@ -151,11 +156,11 @@ typedef struct ptxgraft_results {
     const double* costs;              /**< what is minimised; finite or plus infinity */
     const double* lows;               /**< the costs' intervals; null: exact */
     const double* highs;
-    const double* descriptors; /**< rows: a value for each axis */
-    size_t descriptor_count;
-    const float* errors; /**< rows: an error for each case, 0 is right */
+    const double* descriptors; /**< rows: a value for each axis; null where none is ok, or there is no axis */
+    size_t descriptor_count;   /**< of a row: ptxgraft_search_get_axis_count() */
+    const float* errors;       /**< rows: an error for each case, 0 is right */
     size_t error_count;
-    /** Rows: for each site the program that refinement made of the candidate; a null in a row: it has none. */
+    /** Rows: for each site the program that refinement made of the candidate; null: it has none. */
     const ptxgraft_program* const* refined;
 } ptxgraft_results;
 #define PTXGRAFT_RESULTS_INIT \
@@ -230,14 +235,15 @@ typedef struct ptxgraft_elite_info {
     size_t struct_size;
     uint64_t index; /**< of the candidate */
     double cost;
-    const double* descriptor;
+    const double* descriptor; /**< a value for each axis */
+    size_t descriptor_count;
     const uint32_t* cell; /**< the bin on each axis */
     size_t axis_count;
     const uint32_t* tunables; /**< the place of each tunable's value */
     size_t tunable_count;
 } ptxgraft_elite_info;
 #define PTXGRAFT_ELITE_INFO_INIT \
-    { sizeof(ptxgraft_elite_info), 0, 0, NULL, NULL, 0, NULL, 0 }
+    { sizeof(ptxgraft_elite_info), 0, 0, NULL, 0, NULL, 0, NULL, 0 }
 PTXGRAFT_C_API ptxgraft_status ptxgraft_elites_get(ptxgraft_elite_info* info, const ptxgraft_elites* elites,
                                                    size_t elite);
 /** An elite's program for a site. */
