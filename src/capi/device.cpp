@@ -111,12 +111,10 @@ ptxgraft_status ptxgraft_device_open_with_options(ptxgraft_device** device, cons
         const auto given = TRY(capi::options_of(options));
         auto emulator = emulator_options(given);
         if (!emulator) return tl::unexpected(std::move(emulator.error()));
-        capi::Observation* const observation = capi::Observation::make(given);
-        emulator->observer = observation;
-        auto opened = Device::open(name ? name : "auto", {.emulator = std::move(*emulator)});
-        if (!opened && observation != nullptr) observation->end();
-        if (!opened) return tl::unexpected(std::move(opened.error()));
-        *device = new ptxgraft_device(std::move(*opened), observation);
+        auto observation = capi::Observation::make(given);
+        emulator->observer = observation.get();
+        auto opened = TRY(Device::open(name ? name : "auto", {.emulator = std::move(*emulator)}));
+        *device = new ptxgraft_device(std::move(opened), std::move(observation));
         return {};
     });
 }

@@ -21,20 +21,18 @@
 #include "ptxgraft/ptxgraft.h"
 
 struct ptxgraft_device {
-    explicit ptxgraft_device(ptxgraft::Device opened, ptxgraft::capi::Observation* of = nullptr)
-        : device(std::move(opened)), name(device.name()), target(device.target()), observation(of) {}
-    ~ptxgraft_device() {
-        if (observation != nullptr) observation->end();
-    }
-    ptxgraft_device(const ptxgraft_device&) = delete;
-    ptxgraft_device& operator=(const ptxgraft_device&) = delete;
+    explicit ptxgraft_device(ptxgraft::Device opened, std::shared_ptr<ptxgraft::capi::Observation> of = {})
+        : device(std::move(opened)),
+          name(device.name()),
+          target(device.target()),
+          observation(std::move(of)) {}
     ptxgraft::Device device;
     std::string name, target;
     std::mutex output_mutex;
     std::string output;  ///< printed by kernels, not yet fetched
     mutable std::mutex properties_mutex;
     mutable std::optional<ptxgraft::DeviceProperties> properties;  ///< since they were asked for
-    ptxgraft::capi::Observation* observation = nullptr;            ///< null: launches are not observed
+    std::shared_ptr<ptxgraft::capi::Observation> observation;      ///< null: launches are not observed
 };
 
 struct ptxgraft_timing {

@@ -15,11 +15,10 @@ namespace ptxgraft::capi {
 /// an Observation is never freed, but what it holds is, once it is ended.
 class Observation : public EmulatorObserver {
   public:
-    /// Null where nothing of this is asked for.
-    [[nodiscard]] static Observation* make(const ptxgraft_device_options& given);
+    /// Null where nothing of this is asked for. Its last owner ends it.
+    [[nodiscard]] static std::shared_ptr<Observation> make(const ptxgraft_device_options& given);
 
     void step(const ObservedStep& step) override;
-    void end();
     /// False where no profile is kept.
     [[nodiscard]] bool clear();
     /// Calls read(profile) while no step comes; false where no profile is kept.
@@ -31,6 +30,8 @@ class Observation : public EmulatorObserver {
     }
 
   private:
+    void end();
+
     std::mutex mutex_;
     std::unique_ptr<EmulatorTrace> trace_;
     std::unique_ptr<EmulatorProfile> profile_;

@@ -37,7 +37,7 @@ EmulatorTrace::Filter filter_of(const ptxgraft_device_options& given) {
 
 }  // namespace
 
-Observation* Observation::make(const ptxgraft_device_options& given) {
+std::shared_ptr<Observation> Observation::make(const ptxgraft_device_options& given) {
     if (given.trace == nullptr && given.profile == 0) return nullptr;
     const std::scoped_lock lock(observations_mutex);
     Observation& made = observations().emplace_back();
@@ -47,7 +47,7 @@ Observation* Observation::make(const ptxgraft_device_options& given) {
             filter_of(given), [tell = given.trace, payload = given.payload](std::string_view line) {
                 tell(line.data(), line.size(), payload);
             });
-    return &made;
+    return {&made, [](Observation* of) { of->end(); }};
 }
 
 void Observation::step(const ObservedStep& step) {
