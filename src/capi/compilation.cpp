@@ -94,7 +94,7 @@ class Decoded {
     }
 
     void read(const ptxgraft_programs& given, std::uint64_t machine, std::uint32_t threads) {
-        checked_.resize(given.count, Expected<ProgramView>());
+        checked_.resize(given.count);
         const std::size_t parts =
             std::max<std::size_t>(1, std::min<std::size_t>(thread_count(threads), given.count));
         read_.resize(parts);
