@@ -58,7 +58,8 @@ std::string each_word(const std::string& body, const std::string& declarations =
                                       body});
 }
 
-const std::string twice = each_word("ld.global.u32 %r2, [%rd2];\nshl.b32 %r2, %r2, 1;\nst.global.u32 [%rd2], %r2;");
+const std::string twice =
+    each_word("ld.global.u32 %r2, [%rd2];\nshl.b32 %r2, %r2, 1;\nst.global.u32 [%rd2], %r2;");
 
 // With all checks as without any: what others wrote counts as written.
 class ProcessMemory : public testing::TestWithParam<bool> {
@@ -118,10 +119,12 @@ TEST_P(ProcessMemory, WhatTheHostMayNotWriteNoKernelWrites) {
 TEST_P(ProcessMemory, VariablesAndTheHeapAreThereTooAndAligned) {
     const std::string ptx = each_word(
         "mov.u64 %rd3, table;\nand.b64 %rd4, %rd3, 127;\n"  // 0
-        "mad.wide.u32 %rd3, %r1, 4, %rd3;\nld.global.u32 %r2, [%rd3];\ncvt.u32.u64 %r3, %rd4;\nadd.u32 %r2, %r2, %r3;\n"
+        "mad.wide.u32 %rd3, %r1, 4, %rd3;\nld.global.u32 %r2, [%rd3];\ncvt.u32.u64 %r3, %rd4;\nadd.u32 %r2, "
+        "%r2, %r3;\n"
         "{ .param .b64 n, r; st.param.b64 [n], 16; call (r), malloc, (n); ld.param.b64 %rd5, [r]; }\n"
         "st.u32 [%rd5], %r2;\nld.u32 %r4, [%rd5];\nst.global.u32 [%rd2], %r4;",
-        ".extern .func (.param .b64 r) malloc(.param .b64 n);\n.global .align 128 .u32 table[4] = {11, 12, 13, 14};\n");
+        ".extern .func (.param .b64 r) malloc(.param .b64 n);\n.global .align 128 .u32 table[4] = {11, 12, "
+        "13, 14};\n");
     std::array<u32, 4> out{};
     const auto done = launch(emulator, ptx, out.data(), 4);
     ASSERT_TRUE(done) << describe(done.error(), ptx);
