@@ -90,7 +90,7 @@ TEST_F(Cli, ZshCompletesVerbsAndOptions) {
     const auto completed = [&](const std::string& typed) {
         return output_of("zsh -f", R"(zmodload zsh/zpty
 zpty shell 'PS1= zsh -f -i'
-zpty -w shell 'PS1=; fpath=(. $fpath); autoload -Uz compinit; compinit -D -u; bindkey "^X" complete-word; unsetopt zle_bracketed_paste; stty -echo'
+zpty -w shell 'PS1=; fpath=($PWD $fpath); autoload -Uz compinit; compinit -D -u; bindkey "^X" complete-word; unsetopt zle_bracketed_paste; stty -echo'
 zpty -w shell 'done_() { print -r -- "<$BUFFER>"; BUFFER=; zle accept-line }; zle -N done_; bindkey "^G" done_; print ready'
 while zpty -r shell line && [[ $line != *ready* ]]; do :; done
 while zpty -r shell line && [[ $line != *ready* ]]; do :; done
