@@ -16,9 +16,9 @@ extern "C" {
  * blck_x * blck_y * blck_z threads.
  *
  * `source` is PTX that ends in a zero byte, of any `.target` that the emulator can be. Its entry runs; of
- * several, the one whose name comes first in the order of bytes. `args` has a word for each of its `n_args` parameters, in their
- * order: a pointer, or a number in the lowest bytes. `shared_mem_size`: bytes of dynamic shared memory a
- * block.
+ * several, the one whose name comes first in the order of bytes. `args` has a word for each of its
+ * `n_args` parameters, in their order: a pointer, or a number in the lowest bytes. `shared_mem_size`:
+ * bytes of dynamic shared memory a block.
  *
  * The call has no result, as GPU Ocelot's has none. What fails is said on standard error, with the line of
  * the PTX that it is about, and the call returns; the kernel has not run, or ran up to there. What kernels

@@ -50,8 +50,8 @@ std::vector<Words> all_verbs(const Words& prefix = {}) {
 }
 
 // These write a text or a file that was asked for, and no facts about it.
-const std::set<Words> without_facts{
-    {"compile"}, {"canonical"}, {"search", "export"}, {"search", "merge"}, {"completion"}, {"worker"}};
+const std::set<Words> without_facts{{"compile"},         {"canonical"},  {"search", "export"},
+                                    {"search", "merge"}, {"completion"}, {"worker"}};
 
 // A command of each of the others.
 const std::map<Words, std::vector<Words>> commands{
