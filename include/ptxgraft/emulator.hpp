@@ -57,6 +57,11 @@ struct EmulatorOptions {
     std::uint32_t sm = 90;
     bool fast = false;  ///< short for no `checks`: what is left keeps the host safe, and is what no GPU could
                         ///< go on from
+    /// Global memory is the memory of this process, at its own addresses: kernels work on what the host has,
+    /// whoever allocated it. A launch sees what was mapped when it began, and may write what the host may;
+    /// nothing unmaps it meanwhile. Where one object ends and the next begins the emulator does not know, nor
+    /// what of it was written: it finds accesses to what is not mapped alone.
+    bool process_memory = false;
     /// Host memory for the shadow memory that races are looked for in, of one block or cluster at a time on
     /// each host thread: a quarter to five times of what the block accesses. What was accessed first is
     /// forgotten first where it does not suffice, and races with that are not found. The blocks of a

@@ -1,6 +1,7 @@
 #pragma once
 /// @file emulator_coverage.hpp
-/// What of the instruction table the emulator runs, asked of its decoder row by row.
+/// What of the instruction table the emulator runs, asked of its decoder row by row; and what of this
+/// processor it runs it with.
 
 #include <cstddef>
 #include <span>
@@ -34,5 +35,13 @@ struct EmulatedOpcode {
 [[nodiscard]] PTXGRAFT_API std::vector<bool> emulated_lines(std::span<const std::string> lines);
 /// Why the emulator need not have an opcode: "textures"; empty for one that it should.
 [[nodiscard]] PTXGRAFT_API std::string_view emulated_out_of_scope(std::string_view opcode);
+
+/// The vectors of this processor that the emulator computes with: "AVX-512", "AVX2", or "baseline" for those
+/// of the processors that the build is for. Results do not depend on it.
+struct EmulatorVectors {
+    std::string_view name;
+    unsigned bits;
+};
+[[nodiscard]] PTXGRAFT_API EmulatorVectors emulator_vectors();
 
 }  // namespace ptxgraft

@@ -54,6 +54,8 @@ void set_up(CLI::App& app) {
     add_run(app);
     add_devices(app);
     add_cache(app);
+    add_doctor(app);
+    add_completion(app);
 }
 
 int run(int argc, char** argv) {

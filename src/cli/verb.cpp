@@ -1,4 +1,4 @@
-// What verbs share: how they fail, `NAME=VALUE`, and the names of effects.
+// What verbs share: how they fail, `NAME=VALUE`, words of a shell, and the names of effects.
 
 #include "verb.hpp"
 
@@ -19,6 +19,12 @@ NamedValue split_named(std::string_view option, std::string_view text) {
     if (equals == std::string_view::npos || equals == 0)
         fail_usage(fmt::format("{} wants NAME=VALUE, but got '{}'", option, text));
     return {std::string(text.substr(0, equals)), std::string(text.substr(equals + 1))};
+}
+
+std::string shell_word(std::string_view text) {
+    std::string word = "'";
+    for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return word + "'";
 }
 
 std::vector<std::string> effect_names(Effect effects) {

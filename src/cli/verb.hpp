@@ -42,6 +42,9 @@ struct NamedValue {
 };
 [[nodiscard]] NamedValue split_named(std::string_view option, std::string_view text);
 
+/// A text as one word of a shell.
+[[nodiscard]] std::string shell_word(std::string_view text);
+
 /// "load", "store" …: those that there are.
 [[nodiscard]] std::vector<std::string> effect_names(Effect effects);
 
@@ -64,5 +67,7 @@ void add_devices(CLI::App& app);
 void add_cache(CLI::App& app);
 void add_search(CLI::App& app);
 void add_worker(CLI::App& app);
+void add_doctor(CLI::App& app);
+void add_completion(CLI::App& app);  // behind all others, whose words it knows
 
 }  // namespace ptxgraft::cli

@@ -189,8 +189,9 @@ Emulator::Emulator(const EmulatorOptions& options) : data_(std::make_unique<Data
     if (options.fast) data_->options.checks = EmulatorChecks::none();
     // asking takes as long as a small launch
     data_->threads = thread_count(options.threads);
-    data_->memory =
-        std::make_shared<Memory>(options.memory_bytes, data_->options.checks.has(EmulatorCheck::unwritten));
+    data_->memory = std::make_shared<Memory>(
+        options.memory_bytes, data_->options.checks.has(EmulatorCheck::unwritten),
+        options.process_memory ? emulator::AddressSpace::process : emulator::AddressSpace::own);
 }
 Emulator::~Emulator() = default;
 Emulator::Emulator(Emulator&&) noexcept = default;

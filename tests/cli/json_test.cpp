@@ -50,7 +50,8 @@ std::vector<Words> all_verbs(const Words& prefix = {}) {
 }
 
 // These write a text or a file that was asked for, and no facts about it.
-const std::set<Words> without_facts{{"compile"}, {"canonical"}, {"search", "export"}, {"search", "merge"}};
+const std::set<Words> without_facts{{"compile"},         {"canonical"},  {"search", "export"},
+                                    {"search", "merge"}, {"completion"}, {"worker"}};
 
 // A command of each of the others.
 const std::map<Words, std::vector<Words>> commands{
@@ -72,6 +73,7 @@ const std::map<Words, std::vector<Words>> commands{
      {{"affine.ptx", "--device", "emulator", "--entry", "affine", "--block", "4", "--profile", "--arg",
        "in=x.npy", "out=f32:4:y.npy", "f32=0.5", "u32=4"}}},
     {{"devices"}, {{}}},
+    {{"doctor"}, {{}}},
     {{"search", "best"}, {{"found.sqlite"}}},
     {{"search", "report"}, {{"found.sqlite"}, {"found.sqlite", "--beside", "found.sqlite"}}},
     {{"cache", "stats"}, {{}}},

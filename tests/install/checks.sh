@@ -53,3 +53,27 @@ check_consumers() {
     said=$(clean LD_LIBRARY_PATH="$prefix/lib" "$3") || fail "$3 fails: $said"
     printf '%s\n' "$said"
 }
+
+# check_whole PREFIX: what runs finds its data, what is read is there, and libgpuocelot.so runs a kernel.
+check_whole() {
+    local prefix=$1 name
+    for name in "$prefix"/share/doc/ptxgraft/{LICENSE,CHANGELOG.md} "$prefix"/share/ptxgraft/{templates/gemm/simt.cu,stubs,examples/01_first.cpp} \
+        "$prefix"/share/bash-completion/completions/ptxgraft "$prefix"/share/zsh/site-functions/_ptxgraft "$prefix"/lib/ptxgraft/libgpuocelot.so; do
+        [[ -e $name ]] || fail "not installed: ${name#"$prefix/"}"
+    done
+    clean HOME="$work" "$prefix/bin/ptxgraft" doctor > "$work/doctor" || { cat "$work/doctor"; fail "the doctor finds that the main job does not work"; }
+    grep -qE "^ok +templates +[0-9]+ in $prefix/share/ptxgraft/templates$" "$work/doctor" || { cat "$work/doctor"; fail "templates are found elsewhere"; }
+    ! grep "^broken" "$work/doctor" || fail "something is broken"
+    clean python3 "$here/../ocelot/ptx_run.py" "$prefix/lib/ptxgraft/libgpuocelot.so" || fail "libgpuocelot.so does not work"
+    clean bash -c 'source "$1"; COMP_WORDS=(ptxgraft dev) COMP_CWORD=1; _ptxgraft; [[ ${COMPREPLY[*]} == devices ]]' bash \
+        "$prefix/share/bash-completion/completions/ptxgraft" || fail "bash completes nothing"
+}
+
+# check_c_alone PREFIX CC: a project in C, by CMake, wants no C++ package; by pkg-config its headers include none of C++.
+check_c_alone() {
+    local prefix=$1 cc=$2
+    cmake -S "$here/c_consumer" -B "$work/build_c" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" > "$work/cmake.log" 2>&1 &&
+        cmake --build "$work/build_c" > "$work/build.log" 2>&1 || { cat "$work/cmake.log" "$work/build.log"; fail "a project in C does not build"; }
+    clean LD_LIBRARY_PATH="$prefix/lib" "$work/build_c/c_consumer" || fail "a program in C does not run"
+    ! "$cc" -M "$here/consumer/main.c" "-I$prefix/include" | grep -E '/c[+][+]/|/tl/|/fmt/|[.]hpp' || fail "the C header includes C++"
+}

@@ -20,6 +20,8 @@ done
 [[ ! -e $prefix/gpu ]] || fail "a plain install holds parts of the bundle"
 check_stands_alone "$prefix" "$source" "$build"
 check_works "$prefix" "$work"
+check_whole "$prefix"
+check_c_alone "$prefix" "$cc"
 
 cmake -S "$here/consumer" -B "$work/build" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_C_COMPILER="$cc" > "$work/cmake.log" ||
     { cat "$work/cmake.log"; exit 1; }

@@ -51,6 +51,21 @@ clean /lib64/ld-linux-x86-64.so.2 --inhibit-cache --list "$work/thin/bin/ptxgraf
     fail "without PTXGRAFT_INSTALL_CUDA, the wheels are not found where they are"
 g++ -std=c++20 "$here/consumer/main.cpp" -o "$work/consumer" "-I$work/first/include" "-L$work/first/lib" -lptxgraft
 gcc -std=c99 "$here/consumer/main.c" -o "$work/consumer_c" "-I$work/first/include" "-L$work/first/lib" -lptxgraft
+say "a Debian package: made, unpacked, run"
+(cd "$work/top" && cmake -S "$work/source" -B . -DPTXGRAFT_INSTALL_CUDA=ON > /dev/null && cpack -G DEB > "$work/cpack.log" 2>&1) ||
+    { cat "$work/cpack.log"; fail "no Debian package"; }
+package=$(echo "$work"/top/ptxgraft_*.deb)
+dpkg-deb --info "$package" | grep -E "Depends:.*libc6.*|Depends:.*libfmt" || fail "the package does not say what it depends on"
+dpkg-deb --contents "$package" | awk '{print $6}' > "$work/contents"
+for name in bin/ptxgraft bin/ptxgraft-worker lib/libptxgraft.so.0 include/ptxgraft/ptxgraft.h lib/pkgconfig/ptxgraft.pc share/doc/ptxgraft/LICENSE; do
+    grep -qx "./usr/$name" "$work/contents" || fail "not in the package: $name"
+done
+dpkg-deb -x "$package" "$work/root"
+check_stands_alone "$work/root/usr" "$work/source" "$work/top"
+check_works "$work/root/usr" "$work"
+check_whole "$work/root/usr"
+rm -rf "$work/root"
+
 mv "$work/first" "$work/prefix"
 mkdir "$work/kept"
 mv "$work/source" "$work/kept/"
@@ -60,6 +75,8 @@ check_works "$work/prefix" "$work"
 check_consumers "$work/prefix" "$work/consumer" "$work/consumer_c"
 mv "$work/prefix/lib/ptxgraft/cuda/include" "$work/include"
 ! clean "$work/prefix/bin/ptxgraft" compile "$work/kernel.cu" 2> "$work/error" || fail "CUDA's headers are found, though they are gone"
+! clean "$work/prefix/bin/ptxgraft" doctor > "$work/doctor" || fail "the doctor finds nothing missing, though CUDA's headers are gone"
+grep -qE "^absent +CUDA's headers" "$work/doctor" || { cat "$work/doctor"; fail "the doctor does not say which headers are missing"; }
 grep -q "No folder with CUDA's headers (cuda_fp16.h) was found; searched: " "$work/error" || fail "nothing says which headers are missing"
 
 mv "$work/kept/source" "$work/source"

@@ -11,10 +11,13 @@ fail() { cat "$work/log" >&2; printf 'subproject.sh: %s\n' "$*" >&2; exit 1; }
 # configure [SETTING…]
 configure() { cmake -G Ninja -S "$here/subproject" -B "$work/build" -DPTXGRAFT_SOURCE="$source" "$@" > "$work/log" 2>&1; }
 
+configure -DPTXGRAFT_CUDA_ROOTS="$roots" -DBY_FETCH_CONTENT=ON || fail "configuring by FetchContent fails"
+! grep -i "warning" "$work/log" || fail "configuring by FetchContent warns"
+rm -rf "$work/build"
 configure -DPTXGRAFT_CUDA_ROOTS="$roots" || fail "configuring fails"
 ! grep -i "warning" "$work/log" || fail "configuring warns"
 targets=$(ninja -C "$work/build" -t targets all)
-for unwanted in ptxgraft_cli: set_test: ptxgraft_fuzzers: ptxgraft_benches: ptxgraft_examples:; do
+for unwanted in ptxgraft_cli: ptxgraft_ocelot: set_test: ptxgraft_fuzzers: ptxgraft_benches: ptxgraft_examples:; do
     ! grep -q "^\(ptxgraft/\)\?$unwanted" <<< "$targets" || fail "a consumer builds $unwanted"
 done
 ! grep -rq libptxgraft --include=cmake_install.cmake "$work/build" || fail "a consumer's install rules install ptxgraft"

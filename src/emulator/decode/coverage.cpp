@@ -159,4 +159,12 @@ std::vector<EmulatedOpcode> emulated_opcodes() {
     return all;
 }
 
+EmulatorVectors emulator_vectors() {
+    switch (arithmetic::this_processor()) {
+        case arithmetic::Processor::avx512: return {"AVX-512", 512};
+        case arithmetic::Processor::avx2: return {"AVX2", 256};
+        default: return {"baseline", 128};
+    }
+}
+
 }  // namespace ptxgraft

@@ -25,6 +25,13 @@ std::byte* host_memory(std::uint64_t bytes) {
         std::calloc(1, static_cast<std::size_t>(std::max<std::uint64_t>(bytes, 16) + 64)));
 }
 
+// The same for an allocation whose address is the host's.
+std::byte* aligned_host_memory(std::uint64_t bytes) {
+    const std::uint64_t size = round_up(std::max<std::uint64_t>(bytes, 16) + 64, region_alignment);
+    void* const memory = std::aligned_alloc(region_alignment, static_cast<std::size_t>(size));
+    return memory == nullptr ? nullptr : static_cast<std::byte*>(std::memset(memory, 0, size));
+}
+
 }  // namespace
 
 std::uint64_t window(Space space) {
@@ -56,19 +63,25 @@ void Memory::release(const Region& region) noexcept {
     std::free(region.written);
 }
 
-Expected<Region> Memory::reserve(std::uint64_t bytes) {
+Expected<Region> Memory::reserve_bytes(std::uint64_t bytes) {
     Region region{.bytes = bytes};
-    {
-        const std::scoped_lock lock(mutex_);
-        if (bytes > limit_ || used_ > limit_ - bytes)
-            return fail(Errc::out_of_device_memory,
-                        fmt::format("{} bytes wanted, {} of {} in use", bytes, used_, limit_));
+    const std::scoped_lock lock(mutex_);
+    if (bytes > limit_ || used_ > limit_ - bytes)
+        return fail(Errc::out_of_device_memory,
+                    fmt::format("{} bytes wanted, {} of {} in use", bytes, used_, limit_));
+    if (space_ == AddressSpace::own) {
         const std::uint64_t next = round_up(next_ + bytes + guard_bytes, region_alignment);
         if (next >= shared_window) return fail(Errc::out_of_device_memory, "all addresses have been used");
         region.begin = std::exchange(next_, next);
-        used_ += bytes;
     }
-    region.host = host_memory(bytes);
+    used_ += bytes;
+    return region;
+}
+
+Expected<Region> Memory::reserve(std::uint64_t bytes) {
+    Region region = TRY(reserve_bytes(bytes));
+    region.host = space_ == AddressSpace::own ? host_memory(bytes) : aligned_host_memory(bytes);
+    if (space_ == AddressSpace::process) region.begin = reinterpret_cast<std::uintptr_t>(region.host);
     if (is_checked_ && region.host != nullptr)
         region.written = reinterpret_cast<std::uint8_t*>(host_memory(bytes));
     if (region.host != nullptr && (!is_checked_ || region.written != nullptr)) return region;
@@ -158,6 +171,7 @@ void Memory::record_freed(const Region& region) noexcept {
 void Memory::begin_use() {
     const std::scoped_lock lock(mutex_);
     insert_pending();
+    if (space_ == AddressSpace::process) process_memory_ = emulator::process_memory();
     is_in_use_ = true;
 }
 
@@ -179,10 +193,18 @@ void Memory::release_freed() noexcept {
     has_freed_ = false;
 }
 
+namespace {
+
+// The first region that begins behind an address.
+auto first_behind(const std::vector<Region>& regions, std::uint64_t address) {
+    return std::ranges::upper_bound(regions, address, {}, &Region::begin);
+}
+
+}  // namespace
+
 const Region* Memory::find(std::uint64_t address) const {
-    auto after = std::upper_bound(regions_.begin(), regions_.end(), address,
-                                  [](std::uint64_t a, const Region& region) { return a < region.begin; });
-    if (after == regions_.begin()) return nullptr;
+    auto after = first_behind(seen(), address);
+    if (after == seen().begin()) return nullptr;
     --after;
     return after->holds(address, 1) ? &*after : nullptr;
 }
@@ -206,12 +228,10 @@ std::string Memory::surroundings(std::uint64_t address) const {
             if (region.holds(address, 1))
                 return fmt::format("in the {} bytes at {:#x} that were freed", region.bytes, region.begin);
     }
-    const auto after =
-        std::upper_bound(regions_.begin(), regions_.end(), address,
-                         [](std::uint64_t a, const Region& region) { return a < region.begin; });
+    const auto after = first_behind(seen(), address);
     constexpr std::uint64_t near = guard_bytes, nowhere = ~std::uint64_t{0};
     std::uint64_t behind = nowhere;  // the distance to the end of the allocation before the address
-    if (after != regions_.begin()) {
+    if (after != seen().begin()) {
         const Region& before = *(after - 1);
         if (before.is_heap && before.holds(address, 1)) return heap_.surroundings(address);
         const std::uint64_t end = before.begin + before.bytes;
@@ -220,7 +240,7 @@ std::string Memory::surroundings(std::uint64_t address) const {
                                before.bytes, before.begin);
         behind = address - end;
     }
-    const std::uint64_t ahead = after == regions_.end() ? nowhere : after->begin - address;
+    const std::uint64_t ahead = after == seen().end() ? nowhere : after->begin - address;
     if (std::min(behind, ahead) > near) return "near no allocation";
     if (ahead < behind)
         return fmt::format("{} bytes before the {} bytes at {:#x}", ahead, after->bytes, after->begin);
@@ -230,9 +250,8 @@ std::string Memory::surroundings(std::uint64_t address) const {
 }
 
 std::byte* Memory::host(std::uint64_t address, std::uint64_t bytes) const {
-    auto after = std::upper_bound(regions_.begin(), regions_.end(), address,
-                                  [](std::uint64_t a, const Region& region) { return a < region.begin; });
-    if (after == regions_.begin()) return nullptr;
+    auto after = first_behind(seen(), address);
+    if (after == seen().begin()) return nullptr;
     --after;
     const std::uint64_t offset = address - after->begin;
     return offset <= after->bytes && after->bytes - offset >= bytes ? after->host + offset : nullptr;

@@ -22,13 +22,14 @@ using syntax::Space;
 [[nodiscard]] inline std::string_view name(Space space) { return syntax::row(space).name; }
 
 /// The windows of the generic address space (PTX ISA 5.1, cvta). Each has 4 GiB, so that no 32-bit offset
-/// leaves it. Every address below them is one of global memory.
+/// leaves it. Every address below them is one of global memory; they lie behind all that a process has, whose
+/// own memory may be global memory (47 bits on x86-64).
 inline constexpr std::uint64_t window_bytes = std::uint64_t{1} << 32;
 inline constexpr std::uint64_t first_global_address = std::uint64_t{0x10} << 32;
-inline constexpr std::uint64_t shared_window = std::uint64_t{0x7F01} << 32;
-inline constexpr std::uint64_t local_window = std::uint64_t{0x7F02} << 32;
-inline constexpr std::uint64_t param_window = std::uint64_t{0x7F03} << 32;
-inline constexpr std::uint64_t function_window = std::uint64_t{0x7F04} << 32;
+inline constexpr std::uint64_t shared_window = std::uint64_t{0x8001} << 32;
+inline constexpr std::uint64_t local_window = std::uint64_t{0x8002} << 32;
+inline constexpr std::uint64_t param_window = std::uint64_t{0x8003} << 32;
+inline constexpr std::uint64_t function_window = std::uint64_t{0x8004} << 32;
 /// A shared address holds the rank of its CTA in the cluster, plus 1, in its upper bits. 0 there stands for
 /// the CTA of the thread that uses the address.
 inline constexpr unsigned cluster_rank_shift = 24;
@@ -89,6 +90,13 @@ struct Region {
     }
 };
 
+/// Where the addresses of a Memory come from.
+enum class AddressSpace : std::uint8_t { own, process };
+
+/// The memory of this process that can be read, in the order of its addresses; neighbours of one kind are one
+/// region. What cannot be written is read-only.
+[[nodiscard]] std::vector<Region> process_memory();
+
 /// All allocations of one emulator. No address is given twice, so that a dangling pointer never finds a later
 /// allocation.
 ///
@@ -96,10 +104,14 @@ struct Region {
 /// time, a launch or a copy; the owner of the emulator sees to that. While a Use lives, the allocations that
 /// `find` sees do not change: those that other threads add become visible, and those that they free are
 /// released, when it ends.
+///
+/// Of a process (AddressSpace::process), addresses are those of the host: an allocation has that of its
+/// bytes, and a Use sees all memory that the process had when it began, without definedness bits.
 class Memory {
   public:
-    /// `is_checked`: definedness bits are tracked.
-    Memory(std::uint64_t limit, bool is_checked) : limit_(limit), is_checked_(is_checked) {}
+    /// `is_checked`: definedness bits are tracked, in an address space of its own.
+    Memory(std::uint64_t limit, bool is_checked, AddressSpace space = AddressSpace::own)
+        : limit_(limit), is_checked_(is_checked && space == AddressSpace::own), space_(space) {}
     ~Memory();
     Memory(const Memory&) = delete;
     Memory& operator=(const Memory&) = delete;
@@ -144,6 +156,12 @@ class Memory {
   private:
     using Regions = std::vector<Region>;
 
+    /// What `find` looks in.
+    [[nodiscard]] const Regions& seen() const {
+        return space_ == AddressSpace::own ? regions_ : process_memory_;
+    }
+    /// Counts the bytes, and gives them an address where the memory has addresses of its own.
+    Expected<Region> reserve_bytes(std::uint64_t bytes);
     void begin_use();
     void end_use() noexcept;
     void insert_pending();
@@ -153,9 +171,11 @@ class Memory {
     [[nodiscard]] static Regions::iterator find_first_byte(Regions& regions, std::uint64_t address);
     static void insert(Regions& regions, const Region& region);
 
-    Regions regions_;  // ordered by address
+    Regions regions_;         // ordered by address
+    Regions process_memory_;  // of a process: what the latest Use sees
     const std::uint64_t limit_;
     const bool is_checked_;
+    const AddressSpace space_;
     Heap heap_;
     std::mutex heap_mutex_;  // held while the heap is reserved
     bool has_heap_ = false;

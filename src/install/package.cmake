@@ -1,0 +1,25 @@
+# `cpack -G DEB` in a build tree: a Debian package of a plain install, with what it needs of CUDA inside. NVIDIA's files in it are under
+# NVIDIA's terms.
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_CONTACT "ptxgraft")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION devel)
+set(CPACK_DEBIAN_COMPRESSION_TYPE zstd)  # xz takes minutes for CUDA's parts
+# The packages of the libraries that ours is linked with. (dpkg-shlibdeps would read CUDA's too, for minutes.)
+set(depends "libc6, libstdc++6")
+file(REAL_PATH "${SQLite3_LIBRARY}" sqlite)
+get_target_property(fmt fmt::fmt LOCATION)
+foreach(library ${sqlite} ${fmt})
+  execute_process(COMMAND dpkg-query --search ${library} OUTPUT_VARIABLE owner ERROR_QUIET)
+  if(owner MATCHES "^([^:]+):")
+    string(APPEND depends ", ${CMAKE_MATCH_1}")
+  endif()
+endforeach()
+set(CPACK_DEBIAN_PACKAGE_DEPENDS "${depends}")
+# What the C++ headers include, and no program in C wants; fmt and the others are in the library.
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS libexpected-dev)
+include(CPack)

@@ -1,0 +1,86 @@
+// The verb doctor: what it finds where all is in its place, and what it says where something is not.
+
+#include <nlohmann/json.hpp>
+
+#include <map>
+
+#include "support/cli.hpp"
+
+namespace ptxgraft::test {
+namespace {
+
+using testing::AllOf;
+using testing::ContainsRegex;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using Json = nlohmann::json;
+
+std::map<std::string, Json> findings(const Result& result) {
+    std::map<std::string, Json> all;
+    const Json report = Json::parse(result.out);
+    for (const Json& one : report.at("findings")) all[one.at("what")] = one;
+    return all;
+}
+
+TEST_F(Cli, TheDoctorFindsWhatABuildHas) {
+    const Result result = ptxgraft({"doctor", "--json", "--driver", "libthere_is_no_such_driver.so"});
+    ASSERT_EQ(result.status, 0) << result.out << result.err;
+    EXPECT_TRUE(Json::parse(result.out).at("works"));
+    auto all = findings(result);
+    for (const char* const what : {"library", "NVRTC", "CUDA's headers", "nvJitLink", "worker program",
+                                   "emulator", "cache", "templates", "stubs and sets", "main job"}) {
+        EXPECT_EQ(all[what]["state"], "ok") << what << all[what];
+        EXPECT_TRUE(all[what]["remedy"].is_null()) << what;
+    }
+    EXPECT_THAT(all["library"]["found"].get<std::string>(), HasSubstr("libptxgraft.so"));
+    EXPECT_THAT(all["emulator"]["found"].get<std::string>(), ContainsRegex("vectors of (128|256|512) bits"));
+    EXPECT_THAT(all["cache"]["found"].get<std::string>(), HasSubstr(cache_.string() + "/ptxgraft, "));
+    EXPECT_THAT(all["main job"]["found"].get<std::string>(),
+                ContainsRegex("assembled by nv.*, run on the emulator in [0-9]+ ms"));
+    EXPECT_EQ(all["GPU"]["state"], "absent");
+    EXPECT_THAT(all["GPU"]["found"].get<std::string>(), HasSubstr("libthere_is_no_such_driver.so"));
+}
+
+TEST_F(Cli, TheDoctorListsGpusAndTheirDriver) {
+    const auto all =
+        findings(ptxgraft({"doctor", "--json", "--driver", PTXGRAFT_BINARY_DIR "/libfake_cuda.so"}));
+    EXPECT_EQ(all.at("GPU").at("state"), "ok");
+    EXPECT_THAT(all.at("GPU").at("found").get<std::string>(),
+                AllOf(HasSubstr("Fake GPU 0 (sm_90a)"), HasSubstr("driver 13.0")));
+    EXPECT_THAT(ptxgraft({"doctor", "--driver", PTXGRAFT_BINARY_DIR "/libfake_cuda_no_gpu.so"}).out,
+                HasSubstr("absent  GPU             the driver finds none\n"
+                          "                        kernels run on the emulator\n"));
+}
+
+// What the main job goes without is no failure.
+TEST_F(Cli, TheDoctorSaysWhatToDoAboutWhatIsMissing) {
+    write_file("a_file", "no folder");
+    const Result result =
+        ptxgraft({"doctor", "--json", "--cache", "a_file", "--python", "/no/python", "--driver", "none.so"});
+    EXPECT_EQ(result.status, 0) << result.err;
+    const auto all = findings(result);
+    EXPECT_EQ(all.at("cache").at("state"), "broken");
+    EXPECT_THAT(all.at("cache").at("remedy").get<std::string>(), HasSubstr("--cache DIR"));
+    EXPECT_EQ(all.at("Python package").at("state"), "absent");
+    EXPECT_THAT(all.at("Python package").at("found").get<std::string>(), HasSubstr("/no/python"));
+    EXPECT_THAT(all.at("Python package").at("remedy").get<std::string>(), HasSubstr("pip install"));
+}
+
+TEST_F(Cli, TheDoctorFindsAPythonPackageAndAPtxas) {
+    write_file("python", "#!/bin/sh\necho \"0.1.0, /somewhere/$2\"\n");
+    fs::permissions("python", fs::perms::owner_all);
+    EXPECT_THAT(
+        findings(ptxgraft({"doctor", "--json", "--python", "./python"})).at("Python package").at("found"),
+        HasSubstr("0.1.0, /somewhere/import ptxgraft"));
+    write_file("ptxas", "#!/bin/sh\necho 'Cuda compilation tools, release 13.9, V13.9.1'\n");
+    fs::permissions("ptxas", fs::perms::owner_all);
+    const std::string path = std::getenv("PATH");
+    setenv("PATH", (folder_.string() + ":" + path).c_str(), 1);
+    const auto ptxas = findings(ptxgraft({"doctor", "--json"})).at("ptxas");
+    setenv("PATH", path.c_str(), 1);
+    EXPECT_EQ(ptxas.at("state"), "ok");
+    EXPECT_EQ(ptxas.at("found"), "13.9.1, " + (folder_ / "ptxas").string());
+}
+
+}  // namespace
+}  // namespace ptxgraft::test
