@@ -86,7 +86,8 @@
 /// | `emulation` | `instructions`: times the baseline's, `seed`, `seeds`, `fast` |
 ///
 /// Without `gates` there are `columns`, where any site is screened, and `emulation`. `constants`, `perturb`,
-/// `options`, `budget`, `target` and `stagnation` are as above; where there are no `columns`, nothing is refined.
+/// `options`, `budget`, `target` and `stagnation` are as above; where there are no `columns`, nothing is
+/// refined.
 
 #include <memory>
 #include <optional>
