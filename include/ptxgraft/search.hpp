@@ -54,7 +54,8 @@ struct SiteSpace {
     stack::Machine machine;
     std::vector<stack::Program> seeds = {};  ///< where the search begins, beside random programs
     std::uint32_t max_genes = 64;            ///< instructions of a program, dead ones included
-    std::vector<stack::Program> library = {};  ///< whose segments the operator `library` brings, beside seeds'
+    std::vector<stack::Program> library =
+        {};  ///< whose segments the operator `library` brings, beside seeds'
 };
 
 /// A choice that is compiled into the skeleton, or that the launch takes.
@@ -297,8 +298,8 @@ enum class Strategy : std::uint8_t {
 /// A surrogate in the loop: ridge regression of what was assembled, learnt as results are committed. Once it
 /// is trusted (256 results; half of the best tenth of the last four batches found, see src/search/README.md)
 ///
-/// * a candidate is not assembled whose code is surely beyond a limit: by more than twice the deviation of the
-///   last guesses. It is `rejected`, with a detail that begins with "guessed", and counts in
+/// * a candidate is not assembled whose code is surely beyond a limit: by more than twice the deviation of
+///   the last guesses. It is `rejected`, with a detail that begins with "guessed", and counts in
 ///   Ledger::guessed. Some are assembled all the same, so that the model sees where it is wrong;
 /// * those of a block that are guessed to cost least come first, with every twentieth place for the one that
 ///   is guessed to cost most: where a budget ends in a block, the least promising are left.
@@ -352,7 +353,7 @@ struct Ledger {
     std::uint64_t duplicates = 0;
     std::uint64_t judged = 0;  ///< candidates committed
     std::array<std::uint64_t, 9> by_status{};
-    std::uint64_t guessed = 0;  ///< of the rejected: by a surrogate (GuessOptions)
+    std::uint64_t guessed = 0;     ///< of the rejected: by a surrogate (GuessOptions)
     std::vector<GateCount> gates;  ///< of this process
     std::vector<OperatorCredit> operators;
     std::uint64_t cells = 0;         ///< with an elite
@@ -473,8 +474,8 @@ class PTXGRAFT_API Archive {
     /// searches export equal bytes.
     [[nodiscard]] Expected<void> export_json(const std::function<void(std::string_view)>& line) const;
     /// The same as CSV (RFC 4180), a record at a time with the end of its line: first the names of the
-    /// columns, `index, island, operator, refine, parent, parent2, status, cost`, then a column for each axis,
-    /// site and tunable (`axis error`, `site f`, `tunable tile`), then `detail`. A parent that there is not
+    /// columns, `index, island, operator, refine, parent, parent2, status, cost`, then a column for each
+    /// axis, site and tunable (`axis error`, `site f`, `tunable tile`), then `detail`. A parent that there is not
     /// is empty, infinity is `inf`.
     [[nodiscard]] Expected<void> export_csv(const std::function<void(std::string_view)>& record) const;
     /// What a search of another space begins with (Search::open) where it judges anew what this one found

@@ -113,7 +113,8 @@ struct AssemblyOptions {
 /// The gate that assembles. Its figures are `registers`, `code_bytes` and `machine_instructions` of the entry
 /// (static_cost.hpp), and `instructions`. What does not assemble is `failed`, what is beyond a limit
 /// `rejected`, what an assembler of processes gave up `timed_out`; Result::detail says why, and Result::code
-/// what the machine code takes, in batches only of what is within the limits. It assembles the skeleton with its default stubs first. Errors: of that; Errc::space_invalid as Workloads has it.
+/// what the machine code takes, in batches only of what is within the limits. It assembles the skeleton with
+/// its default stubs first. Errors: of that; Errc::space_invalid as Workloads has it.
 [[nodiscard]] PTXGRAFT_API Expected<std::unique_ptr<Gate>> assembly(const Space& space,
                                                                     const Skeleton& skeleton,
                                                                     const AssemblyOptions& options = {});

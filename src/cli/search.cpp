@@ -64,12 +64,13 @@ void read_budget(search::Budget& budget, std::string_view text) {
         if (std::from_chars(named.value.data(), end, value).ptr != end || !(value >= 0) || value > 1e18)
             fail_usage(fmt::format("--budget: '{}' is no number from 0 on", named.value));
         if (!set_budget(budget, named.name, value)) {
-            const bool is_known = named.name == "candidates" || named.name == "assemblies" ||
-                                  named.name == "emulations";
-            fail_usage(is_known ? fmt::format("--budget: {} are whole numbers, not {}", named.name, named.value)
-                                : fmt::format("--budget has candidates, seconds, cpu_seconds, assemblies, "
-                                              "emulations and gpu_seconds, not '{}'",
-                                              named.name));
+            const bool is_known =
+                named.name == "candidates" || named.name == "assemblies" || named.name == "emulations";
+            fail_usage(is_known
+                           ? fmt::format("--budget: {} are whole numbers, not {}", named.name, named.value)
+                           : fmt::format("--budget has candidates, seconds, cpu_seconds, assemblies, "
+                                         "emulations and gpu_seconds, not '{}'",
+                                         named.name));
         }
     }
 }
@@ -240,8 +241,9 @@ Expected<search::Search> open_search(const search::Task& task, const SearchFlags
     auto opened = search::Search::open(flags.archive, task.space, task.options, std::move(first));
     if (!opened && opened.error().code == Errc::archive_differs) {
         const auto& detail = opened.error().detail;
-        return fail(Errc::archive_differs, (detail ? *detail + "; " : std::string()) +
-                                               "--reevaluate judges what it found anew, in another --archive");
+        return fail(Errc::archive_differs,
+                    (detail ? *detail + "; " : std::string()) +
+                        "--reevaluate judges what it found anew, in another --archive");
     }
     return opened;
 }
@@ -378,9 +380,10 @@ void add_search(CLI::App& app) {
                      "ends");
     verb->add_option("--stagnation", flags->stagnation,
                      "N: end where none of N candidates was the best of a cell");
-    verb->add_option("--reevaluate", flags->judged_before,
-                     "FILE: judge what that archive found right anew, first of all, in a new --archive: where "
-                     "the task, its template or the library has changed");
+    verb->add_option(
+        "--reevaluate", flags->judged_before,
+        "FILE: judge what that archive found right anew, first of all, in a new --archive: where "
+        "the task, its template or the library has changed");
     verb->add_flag("--json", flags->json, "A line of JSON for each event");
     verb->require_subcommand(0, 1);
     const auto shown = std::make_shared<ArchiveFlags>();

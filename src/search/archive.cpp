@@ -92,9 +92,9 @@ Expected<Archive> Archive::open(const std::string& path) {
     }
     const auto stop = stop_of(TRY(store.stop()));
     auto first = TRY(store.first());
-    return Archive(std::make_unique<Data>(Data{std::move(store), std::move(space), std::move(options),
-                                               std::move(sources), std::move(stored), stop,
-                                               std::move(first)}));
+    return Archive(
+        std::make_unique<Data>(Data{std::move(store), std::move(space), std::move(options),
+                                    std::move(sources), std::move(stored), stop, std::move(first)}));
 }
 
 const Space& Archive::space() const { return data_->space; }

@@ -31,13 +31,14 @@ class AssemblyGate final : public Gate {
           skeleton_(std::move(skeleton)),
           kernels_(std::move(kernels)),
           options_(options),
-          graft_{.entry = options.entry,
-                 .assemble = {.target = options.target,
-                              .allow_performance_loss = options.allow_performance_loss,
-                              // one by one they are looked at here, so that it is known what passes them takes
-                              .limits = options.batch > 1 ? options.limits : AssembleLimits{}},
-                 .routes = options.routes,
-                 .assembler = options_.assembler.get()},
+          graft_{
+              .entry = options.entry,
+              .assemble = {.target = options.target,
+                           .allow_performance_loss = options.allow_performance_loss,
+                           // one by one they are looked at here, so that it is known what passes them takes
+                           .limits = options.batch > 1 ? options.limits : AssembleLimits{}},
+              .routes = options.routes,
+              .assembler = options_.assembler.get()},
           many_{.threads = 1,
                 .stop = {},
                 .stubs_per_module = std::max(options.batch, 1u),

@@ -13,15 +13,14 @@ namespace ptxgraft::search {
 namespace {
 
 constexpr std::string_view beginning = "guessed ";
-constexpr double surely = 2;                                  // deviations beyond a limit
+constexpr double surely = 2;                                   // deviations beyond a limit
 constexpr std::uint64_t guess_stream = ~std::uint64_t{0} - 1;  // no attempt at a draw has this number
 
 }  // namespace
 
 std::string guess_text(const CodeSize& guess) {
     const bool is_registers = guess.registers != 0;
-    return fmt::format("{}{} {}: not assembled", beginning,
-                       is_registers ? guess.registers : guess.code_bytes,
+    return fmt::format("{}{} {}: not assembled", beginning, is_registers ? guess.registers : guess.code_bytes,
                        is_registers ? "registers" : "bytes of code");
 }
 

@@ -29,7 +29,7 @@ class Guesser {
     /// A figure with a limit.
     struct Limited {
         Surrogate surrogate;
-        std::uint32_t CodeSize::* figure;
+        std::uint32_t CodeSize::*figure;
         std::uint32_t limit;
     };
     void order(std::vector<Candidate>& block, const std::vector<std::size_t>& places) const;

@@ -139,8 +139,7 @@ void library(const Breeder& breeder, Random& random, const Genome& a, const Geno
     const std::size_t count = of.library.size() + of.seeds.size();
     if (count == 0) return umad(breeder, random, a, b, child);
     const std::size_t place = random.below(count);
-    const Program& word =
-        place < of.library.size() ? of.library[place] : of.seeds[place - of.library.size()];
+    const Program& word = place < of.library.size() ? of.library[place] : of.seeds[place - of.library.size()];
     Program& program = child.programs[site];
     adopt(word, program);
     transplant(random, word.code, program.code);

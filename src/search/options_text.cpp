@@ -24,19 +24,19 @@ std::string text_of(const Options& options) {
     for (const Operator& op : options.operators)
         operators.push_back({{"name", op.name}, {"weight", op.weight}});
     Json made{{"seed", options.seed},
-                {"strategy", name(options.strategy)},
-                {"axes", axes},
-                {"islands", options.islands},
-                {"population", options.population},
-                {"block", options.block},
-                {"tournament", options.tournament},
-                {"cell_depth", options.cell_depth},
-                {"migration", options.migration},
-                {"stagnation", options.stagnation},
-                {"attempts", options.attempts},
-                {"refine", options.refine},
-                {"operators", operators},
-                {"adapt", options.adapt}};
+              {"strategy", name(options.strategy)},
+              {"axes", axes},
+              {"islands", options.islands},
+              {"population", options.population},
+              {"block", options.block},
+              {"tournament", options.tournament},
+              {"cell_depth", options.cell_depth},
+              {"migration", options.migration},
+              {"stagnation", options.stagnation},
+              {"attempts", options.attempts},
+              {"refine", options.refine},
+              {"operators", operators},
+              {"adapt", options.adapt}};
     if (const auto& s = options.surrogate)
         made["surrogate"] = {{"registers", s->registers}, {"code_bytes", s->code_bytes}, {"share", s->share}};
     return made.dump(-1, ' ', false, Json::error_handler_t::replace);  // names may be no UTF-8

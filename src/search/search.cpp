@@ -25,7 +25,7 @@ constexpr std::array<std::string_view, 9> status_names = {
 constexpr std::array<std::string_view, 3> strategy_names = {"evolve", "random", "climb"};
 constexpr std::array<std::string_view, 5> stop_names = {"budget", "target", "exhausted", "asked",
                                                         "stagnation"};
-// A space is exhausted where so many draws in a row gave nothing new: three blocks, as options are by default.
+// A space is exhausted where so many draws in a row gave nothing new: three blocks of default options.
 constexpr std::uint64_t draws_in_vain = std::uint64_t{3} * 1024 * 16;
 
 Expected<void> check_space(const Space& space) {
@@ -449,8 +449,8 @@ Expected<Summary> Search::run(std::span<Gate* const> gates, const RunOptions& op
         if (is_asked()) return ended(Stop::asked);
         if (options.stagnation != 0 && so_far.without_gain >= options.stagnation)
             return ended(Stop::stagnation);
-        std::uint64_t most = std::min<std::uint64_t>(spending.left(so_far.judged - judged_before),
-                                                     d.options.block);
+        std::uint64_t most =
+            std::min<std::uint64_t>(spending.left(so_far.judged - judged_before), d.options.block);
         if (most == 0) return ended(Stop::budget);
         // so that it ends behind the last of them, however it is run
         if (options.stagnation != 0) most = std::min(most, options.stagnation - so_far.without_gain);

@@ -166,9 +166,9 @@ struct Store::Data {
     }
     void prepare_rows() {
         add_block = statement("INSERT OR REPLACE INTO block VALUES (?, ?, ?, ?)");
-        add_candidate =
-            statement("INSERT INTO candidate VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
-                      "?, ?, ?)");
+        add_candidate = statement(
+            "INSERT INTO candidate VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+            "?, ?, ?)");
     }
     Expected<void> create(const Space& space, const Options& options, std::span<const Genome> first = {});
     Expected<void> check(const Space& space, const Options& options);
@@ -400,8 +400,8 @@ Expected<void> check_row(Statement& row) {
     const std::uint64_t written = row.number();
     row.rewind();
     if (!has_checksum || written == found.value()) return {};
-    return fail(Errc::archive_malformed, "candidate " + std::to_string(index) +
-                                             " is damaged: its row is not what its checksum says");
+    return fail(Errc::archive_malformed,
+                "candidate " + std::to_string(index) + " is damaged: its row is not what its checksum says");
 }
 
 }  // namespace
@@ -491,7 +491,7 @@ Expected<void> Store::add(const Candidate& candidate, const Result& result) {
     put_bytes(blob_of(std::span<const double>(result.descriptor)));
     put(std::string_view(result.detail));
     sum.with(std::uint64_t{result.code.has_value()});
-    for (const std::uint32_t CodeSize::* figure : {&CodeSize::registers, &CodeSize::code_bytes}) {
+    for (const std::uint32_t CodeSize::*figure : {&CodeSize::registers, &CodeSize::code_bytes}) {
         const std::uint64_t value = result.code ? (*result.code).*figure : 0;
         sum.with(value);
         result.code ? add.with(value) : add.with_nothing();

@@ -90,9 +90,9 @@ class TaskReader {
     // A signature by itself.
     Expected<void> read_bare(const JsonValue& root) {
         TRY(check_keys(root, "a task",
-                       {"name", "signature", "set", "genes", "seeds", "constants", "tunables", "inputs",
-                        "reference", "measure", "bound", "screen", "perturb", "objective", "axes", "options",
-                        "budget", "target", "stagnation", "gates", "library"}));
+                       {"name",   "signature", "set",     "genes",  "seeds",      "constants", "tunables",
+                        "inputs", "reference", "measure", "bound",  "screen",     "perturb",   "objective",
+                        "axes",   "options",   "budget",  "target", "stagnation", "gates",     "library"}));
         const std::string text = TRY(text_of(*TRY(needed(root, "signature")), "signature"));
         const auto signature = TRY(within(Signature::parse(text), "the signature", text));
         std::string name = "f";
@@ -120,9 +120,9 @@ class TaskReader {
         for (const JsonValue& said : sites.items) {
             const auto site = skeleton.find_site(said.key);
             if (!site) return mistake(said.key_span, message(site.error()));
-            TRY(check_keys(said, said.key,
-                           {"set", "genes", "seeds", "library", "inputs", "reference", "measure", "bound",
-                            "screen"}));
+            TRY(check_keys(
+                said, said.key,
+                {"set", "genes", "seeds", "library", "inputs", "reference", "measure", "bound", "screen"}));
             task_.space.sites.push_back(TRY(
                 site_of(said, said.key, (*site)->signature, {.policy = (*site)->policy, .target = target})));
             task_.screens.emplace_back();
@@ -378,8 +378,7 @@ class TaskReader {
         Options& o = task_.options;
         TRY(check_keys(value, "options",
                        {"seed", "strategy", "islands", "population", "block", "tournament", "cell_depth",
-                        "migration", "stagnation", "attempts", "refine", "adapt", "operators",
-                        "surrogate"}));
+                        "migration", "stagnation", "attempts", "refine", "adapt", "operators", "surrogate"}));
         const std::pair<std::string_view, std::uint32_t*> numbers[] = {
             {"islands", &o.islands},       {"population", &o.population}, {"block", &o.block},
             {"tournament", &o.tournament}, {"cell_depth", &o.cell_depth}, {"migration", &o.migration},
@@ -434,9 +433,8 @@ class TaskReader {
     }
     Expected<void> read_budget(const JsonValue& value) {
         Budget& budget = task_.budget;
-        TRY(check_keys(
-            value, "budget",
-            {"candidates", "seconds", "cpu_seconds", "assemblies", "emulations", "gpu_seconds"}));
+        TRY(check_keys(value, "budget",
+                       {"candidates", "seconds", "cpu_seconds", "assemblies", "emulations", "gpu_seconds"}));
         const std::pair<std::string_view, std::uint64_t*> counts[] = {{"candidates", &budget.candidates},
                                                                       {"assemblies", &budget.assemblies},
                                                                       {"emulations", &budget.emulations}};

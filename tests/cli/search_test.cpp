@@ -93,7 +93,8 @@ TEST_F(Cli, SearchEndsByStagnationAndByWhatItMaySpend) {
 
 TEST_F(Cli, SearchExportsCsvAndJudgesAnew) {
     write_file("t.json", task);
-    ASSERT_EQ(ptxgraft({"search", "t.json", "--archive", "a.sqlite", "--budget", "candidates=700"}).status, 0);
+    ASSERT_EQ(ptxgraft({"search", "t.json", "--archive", "a.sqlite", "--budget", "candidates=700"}).status,
+              0);
     const Result table = ptxgraft({"search", "export", "a.sqlite", "--csv"});
     EXPECT_EQ(table.status, 0) << table.err;
     EXPECT_THAT(table.out, testing::StartsWith("index,island,operator,refine,parent,parent2,status,cost,"
@@ -112,9 +113,9 @@ TEST_F(Cli, SearchExportsCsvAndJudgesAnew) {
     EXPECT_EQ(anew.status, 0) << anew.err;
     EXPECT_THAT(anew.err, HasSubstr(" genomes of a.sqlite are judged anew"));
     EXPECT_THAT(anew.out, HasSubstr("# instructions 2, error 0"));
-    EXPECT_EQ(
-        ptxgraft({"search", "u.json", "--archive", "b.sqlite", "--resume", "--budget", "candidates=10"}).status,
-        0);
+    EXPECT_EQ(ptxgraft({"search", "u.json", "--archive", "b.sqlite", "--resume", "--budget", "candidates=10"})
+                  .status,
+              0);
     for (const std::vector<std::string>& more :
          std::vector<std::vector<std::string>>{{}, {"--archive", "b.sqlite", "--resume"}}) {
         std::vector<std::string> arguments = {"search", "u.json", "--reevaluate", "a.sqlite"};

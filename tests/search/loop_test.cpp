@@ -1,5 +1,5 @@
-// The loop of a search: where it ends, what it may spend, what surrogates leave out, and what archives do with
-// rows that are damaged, tables, and genomes of other searches.
+// The loop of a search: where it ends, what it may spend, what surrogates leave out, and what archives do
+// with rows that are damaged, tables, and genomes of other searches.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,8 +25,8 @@ using testing::StartsWith;
 
 Space space_of(std::string_view set = "add.f32\nsub.f32\nmul.f32\nfma.rn.f32\nmax.f32\n",
                std::uint32_t genes = 24) {
-    const auto machine = stack::Machine::make(*stack::InstructionSet::parse(set),
-                                              *Signature::parse("in f32 x, out f32 y"));
+    const auto machine =
+        stack::Machine::make(*stack::InstructionSet::parse(set), *Signature::parse("in f32 x, out f32 y"));
     EXPECT_TRUE(machine);
     Space space;
     space.sites.push_back({.name = "f", .machine = *machine, .seeds = {}, .max_genes = genes});
@@ -138,8 +138,8 @@ TEST(Loop, CountsForStagnationWhatWasJudgedBefore) {
 }
 
 TEST(Loop, ExhaustsASpaceInBlocksOfOne) {  // p, its negation, true and false, each with three tiles
-    const auto machine =
-        stack::Machine::make(*stack::InstructionSet::parse("not.pred\n"), *Signature::parse("in pred p, out pred q"));
+    const auto machine = stack::Machine::make(*stack::InstructionSet::parse("not.pred\n"),
+                                              *Signature::parse("in pred p, out pred q"));
     Space space;
     space.sites.push_back({.name = "f", .machine = *machine, .seeds = {}, .max_genes = 2});
     space.tunables.push_back({.name = "tile", .values = {1, 2, 4}});
@@ -168,12 +168,12 @@ void half_pass(const Candidate& candidate, Result& result) {
 TEST(Loop, EndsBeforeItPassesABudgetOfAssembliesOrEmulations) {
     const Space space = space_of();
     for (const std::uint32_t threads : {1u, 4u}) {
-        ByFunction screen("columns", half_pass), code("assembly", half_pass),
-            run("emulation", all_are_right);
+        ByFunction screen("columns", half_pass), code("assembly", half_pass), run("emulation", all_are_right);
         const auto come = [&](const Budget& budget) {
             auto search = Search::open("", space, {.block = 64});
             screen.came = code.came = run.came = 0;
-            const Summary summary = ran(*search, {&screen, &code, &run}, {.budget = budget, .threads = threads});
+            const Summary summary =
+                ran(*search, {&screen, &code, &run}, {.budget = budget, .threads = threads});
             EXPECT_EQ(summary.stop, Stop::budget);
             return summary.judged;
         };
@@ -198,8 +198,7 @@ TEST(Loop, EndsBeforeItPassesABudgetOfGpuSeconds) {
     const Space space = space_of();
     ByFunction screen("columns", half_pass), timing("timing", all_are_right, 0.25);
     auto search = Search::open(path_of("gpu"), space, {.block = 64});
-    const Summary summary =
-        ran(*search, {&screen, &timing}, {.budget = {.gpu_seconds = 20}, .threads = 2});
+    const Summary summary = ran(*search, {&screen, &timing}, {.budget = {.gpu_seconds = 20}, .threads = 2});
     EXPECT_EQ(summary.stop, Stop::budget);
     EXPECT_LE(timing.gpu_seconds(), 20);
     EXPECT_GT(timing.gpu_seconds(), 19);
@@ -287,7 +286,8 @@ TEST(Loop, DoesNotAssembleWhatIsSurelyTooLarge) {
     Options without = with_surrogate();
     without.surrogate.reset();
     const std::string path = path_of("guessed");
-    const Outcome all = search_code("", 4000, 2, without), some = search_code(path, 4000, 2, with_surrogate());
+    const Outcome all = search_code("", 4000, 2, without),
+                  some = search_code(path, 4000, 2, with_surrogate());
     EXPECT_EQ(all.assembled, 4000u);
     EXPECT_EQ(all.guessed, 0u);
     EXPECT_GT(some.guessed, 200u);
@@ -389,7 +389,8 @@ TEST(Loop, TheLibraryBringsSegmentsOfPrograms) {
     Space space = space_of("add.f32\nmul.f32\nmax.f32\n");
     const stack::Machine& machine = space.sites[0].machine;
     space.sites[0].library = {*stack::parse("x 123.0 mul.f32 321.0 max.f32 -> y", machine)};
-    const Options options{.seed = 2, .islands = 1, .block = 64, .refine = false, .operators = {{"library", 1}}};
+    const Options options{
+        .seed = 2, .islands = 1, .block = 64, .refine = false, .operators = {{"library", 1}}};
     ByFunction gate("right", all_are_right);
     auto count_of = [&](const Space& of) {
         const std::string path = path_of("library");
@@ -424,8 +425,8 @@ TEST(Archives, AreTablesToo) {
     space.tunables.push_back({.name = "tile, of threads", .values = {32, -64}});
     const std::string path = path_of("table");
     {
-        auto search = Search::open(path, space,
-                                   {.axes = {{"error", {1}}}, .islands = 1, .block = 16, .refine = false});
+        auto search =
+            Search::open(path, space, {.axes = {{"error", {1}}}, .islands = 1, .block = 16, .refine = false});
         ByFunction gate("right", [](const Candidate& candidate, Result& result) {
             result.cost = 0.1;
             result.descriptor = {INFINITY};
@@ -438,8 +439,9 @@ TEST(Archives, AreTablesToo) {
     std::vector<std::string> records;
     ASSERT_TRUE(Archive::open(path)->export_csv([&](std::string_view r) { records.emplace_back(r); }));
     ASSERT_THAT(records, SizeIs(41));
-    EXPECT_EQ(records[0], "index,island,operator,refine,parent,parent2,status,cost,axis error,site f,"
-                          "\"tunable tile, of threads\",detail\r\n");
+    EXPECT_EQ(records[0],
+              "index,island,operator,refine,parent,parent2,status,cost,axis error,site f,"
+              "\"tunable tile, of threads\",detail\r\n");
     EXPECT_THAT(records[1], StartsWith("0,0,umad,none,\"\",\"\",ok,0.1,inf,"));
     EXPECT_THAT(records[2], HasSubstr(",failed,0.1,inf,"));
     EXPECT_THAT(records[2], testing::EndsWith(",\"it says \"\"no\"\",\nand ends\"\r\n"));
@@ -474,10 +476,12 @@ TEST(Archives, NameARowThatIsDamaged) {
         return done ? std::string() : message(done.error());
     };
     for (const char* sql :
-         {"UPDATE candidate SET cost = cost + 1 WHERE id = 77", "UPDATE candidate SET parent2 = 5 WHERE id = 77",
+         {"UPDATE candidate SET cost = cost + 1 WHERE id = 77",
+          "UPDATE candidate SET parent2 = 5 WHERE id = 77",
           "UPDATE candidate SET genome = substr(genome, 1, length(genome) - 1) WHERE id = 77",
           "UPDATE candidate SET errors = zeroblob(8) WHERE id = 77",
-          "UPDATE candidate SET detail = 'so' WHERE id = 77", "UPDATE candidate SET registers = 15 WHERE id = 77",
+          "UPDATE candidate SET detail = 'so' WHERE id = 77",
+          "UPDATE candidate SET registers = 15 WHERE id = 77",
           "UPDATE candidate SET code_bytes = NULL WHERE id = 77",
           "UPDATE candidate SET checksum = checksum + 1 WHERE id = 77",
           "UPDATE candidate SET status = 99 WHERE id = 77"}) {
