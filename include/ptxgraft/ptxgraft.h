@@ -9,6 +9,7 @@
  * |---|---|
  * | c/status.h | errors, versions |
  * | c/device.h | devices, their properties and memory, streams, events, what the emulator's checks found |
+ * | c/borrow.h | contexts, streams and memory that somebody else owns |
  * | c/tensor.h | tensor maps; bounds of tensor-core sums |
  * | c/cache.h | the cache, in memory and in a folder |
  * | c/assembler.h | assemblers, worker processes, stops |
@@ -125,6 +126,7 @@
 
 #include "ptxgraft/c/assembler.h"
 #include "ptxgraft/c/batch.h"
+#include "ptxgraft/c/borrow.h"
 #include "ptxgraft/c/cache.h"
 #include "ptxgraft/c/device.h"
 #include "ptxgraft/c/graft.h"

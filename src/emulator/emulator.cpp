@@ -229,6 +229,15 @@ Expected<std::uint64_t> Emulator::allocate(std::size_t bytes) {
     return or_out_of_memory([&] { return data_->memory->allocate(bytes); });
 }
 
+Expected<std::uint64_t> Emulator::borrow(std::span<std::byte> memory, HostMemory use) {
+    if (reinterpret_cast<std::uintptr_t>(memory.data()) % emulator::lent_alignment != 0)
+        return fail(Errc::argument_invalid,
+                    fmt::format("host memory that is borrowed is aligned to {} bytes; this begins at {}",
+                                emulator::lent_alignment, static_cast<const void*>(memory.data())));
+    return or_out_of_memory(
+        [&] { return data_->memory->borrow(memory.data(), memory.size(), use.read_only); });
+}
+
 Expected<void> Emulator::free(std::uint64_t address) {
     return or_out_of_memory([&] { return data_->memory->free(address); });
 }

@@ -1,0 +1,36 @@
+// What somebody else owns, in C.
+
+#include "capi/boundary.hpp"
+#include "capi/objects.hpp"
+
+using namespace ptxgraft;
+using capi::call;
+
+extern "C" {
+
+ptxgraft_status ptxgraft_device_borrow(ptxgraft_device** device, uint64_t context) {
+    return call({{device, "device"}}, [&] { return capi::give(device, Device::borrow(context)); });
+}
+
+ptxgraft_status ptxgraft_stream_borrow(ptxgraft_stream** stream, const ptxgraft_device* device,
+                                       uint64_t handle) {
+    return call({{stream, "stream"}, {device, "device"}},
+                [&] { return capi::give(stream, device->device.borrow_stream(handle)); });
+}
+
+ptxgraft_status ptxgraft_buffer_borrow(ptxgraft_buffer** buffer, const ptxgraft_device* device,
+                                       uint64_t address, size_t size) {
+    return call({{buffer, "buffer"}, {device, "device"}},
+                [&] { return capi::give(buffer, device->device.borrow_buffer(address, size)); });
+}
+
+ptxgraft_status ptxgraft_buffer_borrow_host(ptxgraft_buffer** buffer, const ptxgraft_device* device,
+                                            void* memory, size_t size, uint32_t read_only) {
+    const void* const needed = size ? memory : buffer;  // no bytes need no address
+    return call({{buffer, "buffer"}, {device, "device"}, {needed, "memory"}}, [&] {
+        return capi::give(buffer, device->device.borrow_host({static_cast<std::byte*>(memory), size},
+                                                             {.read_only = read_only != 0}));
+    });
+}
+
+}  // extern "C"
