@@ -152,10 +152,6 @@ class PTXGRAFT_API Device {
     /// bounds as any buffer, and never freed by it. Errors: Errc::argument_invalid for a range that begins at
     /// 0 or ends beyond the last address.
     [[nodiscard]] Expected<Buffer> borrow_buffer(std::uint64_t address, std::size_t bytes) const;
-    /// Host memory that somebody else owns as a buffer of the emulator: kernels work on it in place, without a
-    /// copy. It lives longer than the buffer and the launches that run when the buffer goes. Errors: those of
-    /// Emulator::borrow; Errc::argument_invalid on a GPU, which has memory of its own.
-    [[nodiscard]] Expected<Buffer> borrow_host(std::span<std::byte> memory, HostMemory use = {}) const;
     /// A buffer with a copy of host data.
     template <class T> [[nodiscard]] Expected<Buffer> upload(std::span<const T> data) const;
     template <class T> [[nodiscard]] Expected<Buffer> upload(const std::vector<T>& data) const;

@@ -75,11 +75,6 @@ struct EmulatorOptions {
     std::vector<EmulatorExcuse> excuses = {};  ///< places that are not to be reported
 };
 
-/// How host memory is borrowed.
-struct HostMemory {
-    bool read_only = false;  ///< kernels may not write it
-};
-
 struct EmulatorStats {
     std::uint64_t warp_instructions = 0;
     std::uint64_t thread_instructions = 0;
@@ -117,11 +112,6 @@ class PTXGRAFT_API Emulator {
     /// access outside of every allocation is Errc::address_out_of_bounds with the instruction's span and the
     /// thread in its detail.
     [[nodiscard]] Expected<std::uint64_t> allocate(std::size_t bytes);
-    /// Host memory of somebody else as an allocation, all of it written: kernels work on it in place, without
-    /// a copy. `free` takes the address away; until then, and until a launch that runs meanwhile has ended,
-    /// the memory lives. `read_only`: a kernel that writes it is Errc::memory_read_only. Errors:
-    /// Errc::argument_invalid for memory that is not aligned to 16 bytes.
-    [[nodiscard]] Expected<std::uint64_t> borrow(std::span<std::byte> memory, HostMemory use = {});
     [[nodiscard]] Expected<void> free(std::uint64_t address);
     [[nodiscard]] Expected<void> write(std::uint64_t address, std::span<const std::byte> bytes);
     [[nodiscard]] Expected<void> read(std::uint64_t address, std::span<std::byte> bytes) const;

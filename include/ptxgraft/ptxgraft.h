@@ -18,6 +18,11 @@
  * | c/machine_code.h | machine code without a device |
  * | c/kernel.h | kernels, launches |
  * | c/batch.h | many candidates at once |
+ * | c/stack.h | the stack language: sets, machines, programs, many of them compiled at once |
+ * | c/evaluate.h | programs on the CPU, their errors |
+ * | c/module.h | PTX as a tree: verify, look, edit |
+ * | c/isa.h | the table of PTX instructions |
+ * | c/template.h | the library's skeletons, launches of them from dimensions, trials |
  * | c/graph.h | launches that are queued with one call, captured or added up |
  *
  * A **skeleton** is a CUDA kernel with marked **sites**, compiled once to PTX. A **stub** is a checked
@@ -114,8 +119,10 @@
  *     stays as it was, and so does `struct_size`.
  *   - Less than the first version had is refused.
  *   - ptxgraft_graft, ptxgraft_candidate, ptxgraft_site_route, ptxgraft_limit, ptxgraft_argument,
- *     ptxgraft_planned_launch and ptxgraft_tensor_map have no struct_size, since they stand in arrays and are
- *     passed by value. They are final: they will never change.
+ *     ptxgraft_planned_launch, ptxgraft_tensor_map, ptxgraft_instruction, ptxgraft_placed_constant,
+ *     ptxgraft_constant_source, ptxgraft_programs, ptxgraft_input_range and ptxgraft_statement have no
+ *     struct_size, since they stand in arrays and are passed by value. They are final: they will never
+ *     change.
  * - **Threads**: every function may be called from several threads at once, also on one object; only its
  *   `destroy` comes after all other calls with that object, and an event, a graph or a stream that is
  *   captured is used by one thread at a time. An object among the options of a call is one that the call is
@@ -129,12 +136,17 @@
 #include "ptxgraft/c/borrow.h"
 #include "ptxgraft/c/cache.h"
 #include "ptxgraft/c/device.h"
+#include "ptxgraft/c/evaluate.h"
 #include "ptxgraft/c/graft.h"
 #include "ptxgraft/c/graph.h"
+#include "ptxgraft/c/isa.h"
 #include "ptxgraft/c/kernel.h"
 #include "ptxgraft/c/machine_code.h"
+#include "ptxgraft/c/module.h"
 #include "ptxgraft/c/skeleton.h"
+#include "ptxgraft/c/stack.h"
 #include "ptxgraft/c/status.h"
+#include "ptxgraft/c/template.h"
 #include "ptxgraft/c/tensor.h"
 
 #endif /* PTXGRAFT_H */

@@ -20,6 +20,7 @@
 #include "ptxgraft/evaluate.hpp"
 #include "ptxgraft/expression.hpp"
 #include "ptxgraft/graph.hpp"
+#include "ptxgraft/host_memory.hpp"
 #include "ptxgraft/isa.hpp"
 #include "ptxgraft/kernel.hpp"
 #include "ptxgraft/launch.hpp"

@@ -27,9 +27,15 @@ ptxgraft_status ptxgraft_buffer_borrow(ptxgraft_buffer** buffer, const ptxgraft_
 ptxgraft_status ptxgraft_buffer_borrow_host(ptxgraft_buffer** buffer, const ptxgraft_device* device,
                                             void* memory, size_t size, uint32_t read_only) {
     const void* const needed = size ? memory : buffer;  // no bytes need no address
-    return call({{buffer, "buffer"}, {device, "device"}, {needed, "memory"}}, [&] {
-        return capi::give(buffer, device->device.borrow_host({static_cast<std::byte*>(memory), size},
-                                                             {.read_only = read_only != 0}));
+    return call({{buffer, "buffer"}, {device, "device"}, {needed, "memory"}}, [&]() -> Expected<void> {
+        auto lent = LentMemory::lend(device->device, {static_cast<std::byte*>(memory), size},
+                                     {.read_only = read_only != 0});
+        if (!lent) return tl::unexpected(std::move(lent.error()));
+        auto kept = std::make_unique<const LentMemory>(std::move(*lent));
+        auto seen = device->device.borrow_buffer(kept->buffer().address(), size);
+        if (!seen) return tl::unexpected(std::move(seen.error()));
+        *buffer = new ptxgraft_buffer{std::move(*seen), std::move(kept)};
+        return {};
     });
 }
 

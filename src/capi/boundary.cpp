@@ -119,6 +119,10 @@ Expected<void> give_bytes(void* buffer, std::size_t* size, const void* bytes, st
     return {};
 }
 
+tl::unexpected<Error> too_few(std::size_t needed, std::size_t given) {
+    return fail(Errc::buffer_too_small, fmt::format("{} elements needed, {} given", needed, given));
+}
+
 Expected<void> give_text(char* buffer, std::size_t* size, std::string_view text) {
     if (buffer && *size > text.size()) buffer[text.size()] = '\0';
     if (!buffer || *size <= text.size()) return give_bytes(buffer, size, nullptr, text.size() + 1);

@@ -3,9 +3,11 @@
 /// The C boundary: arguments are checked, C++ is called, errors become a status and a message. Nothing is
 /// thrown.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <iterator>
 #include <memory>
 #include <new>
 #include <string>
@@ -65,10 +67,23 @@ template <class Object, class Inner> [[nodiscard]] Expected<void> give(Object** 
     return {};
 }
 
+/// Errc::buffer_too_small of a list.
+[[nodiscard]] tl::unexpected<Error> too_few(std::size_t needed, std::size_t given);
+
 /// The two calls of ptxgraft.h: the size needed, or the whole text with its zero, or nothing and an error.
 [[nodiscard]] Expected<void> give_text(char* buffer, std::size_t* size, std::string_view text);
 [[nodiscard]] Expected<void> give_bytes(void* buffer, std::size_t* size, const void* bytes,
                                         std::size_t count);
+
+/// The same for a list, of which `*count` counts the elements.
+template <class T, class List>
+[[nodiscard]] Expected<void> give_list(T* list, std::size_t* count, const List& all) {
+    const std::size_t capacity = std::exchange(*count, std::size(all));
+    if (!list) return {};
+    if (capacity < std::size(all)) return too_few(std::size(all), capacity);
+    std::copy(std::begin(all), std::end(all), list);
+    return {};
+}
 
 /// The machine code of a cubin; Errc::machine_code_missing when it is null.
 [[nodiscard]] Expected<void> give_image(void* buffer, std::size_t* size, const Cubin* cubin);

@@ -13,8 +13,11 @@
 
 #include "capi/boundary.hpp"
 #include "ptxgraft/cache.hpp"
+#include "ptxgraft/evaluate.hpp"
 #include "ptxgraft/graph.hpp"
+#include "ptxgraft/host_memory.hpp"
 #include "ptxgraft/kernel.hpp"
+#include "ptxgraft/program.hpp"
 #include "ptxgraft/ptxgraft.h"
 
 struct ptxgraft_device {
@@ -42,6 +45,7 @@ struct ptxgraft_report {
 
 struct ptxgraft_buffer {
     ptxgraft::Buffer buffer;
+    std::unique_ptr<const ptxgraft::LentMemory> lent = {};  ///< of the host, where `buffer` is that
 };
 
 struct ptxgraft_stream {
@@ -99,4 +103,43 @@ struct ptxgraft_kernel {
     explicit ptxgraft_kernel(ptxgraft::Kernel made) : kernel(std::move(made)), entry(kernel.entry()) {}
     ptxgraft::Kernel kernel;
     std::string entry;
+};
+
+struct ptxgraft_set {
+    std::shared_ptr<const ptxgraft::stack::InstructionSet> set;
+};
+
+struct ptxgraft_machine {
+    ptxgraft_machine(std::shared_ptr<const ptxgraft::stack::InstructionSet> used,
+                     ptxgraft::stack::Machine made);
+    /// A register of the signature.
+    struct Register {
+        const ptxgraft::SiteOperand* operand = nullptr;  ///< of the machine's signature
+        std::uint32_t element = 0;
+    };
+    std::shared_ptr<const ptxgraft::stack::InstructionSet> set;
+    ptxgraft::stack::Machine machine;
+    std::vector<Register> registers;
+    mutable std::once_flag hashed;
+    mutable std::uint64_t hash = 0;  ///< since it was asked for
+};
+
+struct ptxgraft_program {
+    ptxgraft::stack::Program program;
+};
+
+struct ptxgraft_sampler {
+    ptxgraft::stack::Sampler sampler;
+};
+
+struct ptxgraft_compilation {
+    ptxgraft::stack::Batch batch;
+};
+
+struct ptxgraft_evaluator {
+    struct Register {
+        bool is_read = false, is_written = false;
+    };
+    ptxgraft::stack::Evaluator evaluator;
+    std::vector<Register> registers;  ///< of the signature; empty without a program
 };

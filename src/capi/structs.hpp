@@ -96,6 +96,13 @@ PTXGRAFT_VERSIONED(ptxgraft_batch_options, 56, variants_per_module, PTXGRAFT_BAT
 PTXGRAFT_VERSIONED(ptxgraft_cache_options, 32, disk_size, PTXGRAFT_CACHE_OPTIONS_INIT);
 PTXGRAFT_VERSIONED(ptxgraft_worker_pool_options, 48, program, PTXGRAFT_WORKER_POOL_OPTIONS_INIT);
 
+PTXGRAFT_VERSIONED(ptxgraft_machine_options, 24, allowed, PTXGRAFT_MACHINE_OPTIONS_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_compile_options, 48, most_depth, PTXGRAFT_COMPILE_OPTIONS_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_sampler_options, 72, zero, PTXGRAFT_SAMPLER_OPTIONS_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_compilation_arrays, 64, constant_offsets, PTXGRAFT_COMPILATION_ARRAYS_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_columns, 56, zero, PTXGRAFT_COLUMNS_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_error_options, 80, zero, PTXGRAFT_ERROR_OPTIONS_INIT);
+
 // Nor has what was added to options padding between its fields: earlier libraries want zeros there.
 static_assert(sizeof(ptxgraft_graft_options) == 48 + 2 * sizeof(int) + 10 * sizeof(void*));
 
@@ -120,12 +127,22 @@ PTXGRAFT_VERSIONED(ptxgraft_cache_counters, 88, written_size, PTXGRAFT_CACHE_COU
 PTXGRAFT_VERSIONED(ptxgraft_cache_size, 24, size, PTXGRAFT_CACHE_SIZE_INIT);
 PTXGRAFT_VERSIONED(ptxgraft_cache_check, 40, abandoned, PTXGRAFT_CACHE_CHECK_INIT);
 
+PTXGRAFT_VERSIONED(ptxgraft_stub_info, 48, constants, PTXGRAFT_STUB_INFO_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_entry_info, 56, special_type, PTXGRAFT_ENTRY_INFO_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_entry_operand_info, 24, stack, PTXGRAFT_ENTRY_OPERAND_INFO_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_register_info, 32, size, PTXGRAFT_REGISTER_INFO_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_dataflow_info, 32, constants, PTXGRAFT_DATAFLOW_INFO_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_error_info, 64, complete, PTXGRAFT_ERROR_INFO_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_difference_info, 40, result, PTXGRAFT_DIFFERENCE_INFO_INIT);
+
 #undef PTXGRAFT_VERSIONED
 
 // Final: they stand in arrays or are passed by value.
 static_assert(sizeof(ptxgraft_graft) == 16 && sizeof(ptxgraft_argument) == 24 &&
               sizeof(ptxgraft_tensor_map) == 128 && sizeof(ptxgraft_candidate) == 16 &&
               sizeof(ptxgraft_site_route) == 16 && sizeof(ptxgraft_limit) == 8 &&
-              sizeof(ptxgraft_planned_launch) == 32);
+              sizeof(ptxgraft_planned_launch) == 32 && sizeof(ptxgraft_instruction) == 8 &&
+              sizeof(ptxgraft_placed_constant) == 24 && sizeof(ptxgraft_constant_source) == 48 &&
+              sizeof(ptxgraft_programs) == 32 && sizeof(ptxgraft_input_range) == 16);
 
 }  // namespace ptxgraft::capi

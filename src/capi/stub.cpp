@@ -1,13 +1,9 @@
 // Stubs in C.
 
-#include <fmt/format.h>
-
-#include <algorithm>
-
 #include "base/try.hpp"
 #include "capi/boundary.hpp"
 #include "capi/objects.hpp"
-#include "ptxgraft/expression.hpp"
+#include "capi/stack_options.hpp"
 
 using namespace ptxgraft;
 using capi::call;
@@ -22,23 +18,18 @@ Expected<void> give_stub(ptxgraft_stub** stub, const ptxgraft_skeleton* skeleton
     return capi::give(stub, make(*found));
 }
 
-Expected<Stub> stub_of(const ptxgraft_stub_options& given, std::string_view text, const Site& site) {
-    const auto constants =
-        given.constants == PTXGRAFT_CONSTANTS_data ? stack::Constants::data : stack::Constants::literals;
+Expected<Stub> stub_of(const ptxgraft_stub_options& given, std::string_view text, const Signature& signature,
+                       Policy policy) {
+    const auto expression = TRY(capi::expression_options(given));
     switch (given.language) {
-        case PTXGRAFT_LANGUAGE_ptx: return Stub::from_ptx(text, site);
-        case PTXGRAFT_LANGUAGE_expression:
-            return compile_expression(text, site,
-                                      {.contract = given.contract != 0,
-                                       .approx = given.approximate != 0,
-                                       .ftz = given.flush_subnormals != 0,
-                                       .constants = constants,
-                                       .hash = true});
+        case PTXGRAFT_LANGUAGE_ptx: return Stub::from_ptx(text, signature, policy);
+        case PTXGRAFT_LANGUAGE_expression: return compile_expression(text, signature, expression, policy);
         default: break;
     }
     const auto leftover = given.leftovers_are_errors != 0 ? stack::Leftover::error : stack::Leftover::allow;
-    return stack::compile(text, site,
-                          {.compile = {.leftover = leftover, .hash = true, .constants = constants}});
+    return stack::compile(
+        text, signature, {.compile = {.leftover = leftover, .hash = true, .constants = expression.constants}},
+        policy);
 }
 
 const char* name_of(ptxgraft_language language) {
@@ -46,37 +37,58 @@ const char* name_of(ptxgraft_language language) {
     return names[language];
 }
 
+// Runs work(options, text).
+template <class Work> Expected<void> with_text(const ptxgraft_stub_options* options, Work work) {
+    const auto given = TRY(capi::options_of(options));
+    TRY(capi::check_enumerators({{"language", given.language, PTXGRAFT_LANGUAGE_ptx},
+                                 {"constants", given.constants, PTXGRAFT_CONSTANTS_data}}));
+    TRY(capi::check_required({{given.text, "text"}}));
+    const auto text = TRY(capi::text_at(given.text, given.text_size));
+    return work(given, text);
+}
+
 }  // namespace
+
+Expected<ExpressionOptions> capi::expression_options(const ptxgraft_stub_options& given) {
+    TRY(check_enumerators({{"constants", given.constants, PTXGRAFT_CONSTANTS_data}}));
+    return ExpressionOptions{.contract = given.contract != 0,
+                             .approx = given.approximate != 0,
+                             .ftz = given.flush_subnormals != 0,
+                             .constants = static_cast<stack::Constants>(given.constants),
+                             .hash = true};
+}
 
 extern "C" {
 
 ptxgraft_status ptxgraft_stub_create(ptxgraft_stub** stub, const ptxgraft_skeleton* skeleton,
                                      const char* site, const ptxgraft_stub_options* options) {
-    const auto body = [&]() -> Expected<void> {
-        const auto given = TRY(capi::options_of(options));
-        TRY(capi::check_enumerators({{"language", given.language, PTXGRAFT_LANGUAGE_ptx},
-                                     {"constants", given.constants, PTXGRAFT_CONSTANTS_data}}));
-        TRY(capi::check_required({{given.text, "text"}}));
-        const auto text = TRY(capi::text_at(given.text, given.text_size));
-        return give_stub(stub, skeleton, site, [&](const Site& s) {
-            return capi::with_source(stub_of(given, text, s), text, name_of(given.language));
+    return call({{stub, "stub"}, {skeleton, "skeleton"}, {site, "site"}, {options, "options"}}, [&] {
+        return with_text(options, [&](const auto& given, std::string_view text) {
+            return give_stub(stub, skeleton, site, [&](const Site& s) {
+                return capi::with_source(stub_of(given, text, s.signature, s.policy), text,
+                                         name_of(given.language));
+            });
         });
-    };
-    return call({{stub, "stub"}, {skeleton, "skeleton"}, {site, "site"}, {options, "options"}}, body);
+    });
+}
+
+ptxgraft_status ptxgraft_stub_create_for_signature_with_options(ptxgraft_stub** stub, const char* signature,
+                                                                uint32_t allowed,
+                                                                const ptxgraft_stub_options* options) {
+    return call({{stub, "stub"}, {signature, "signature"}, {options, "options"}}, [&]() -> Expected<void> {
+        const auto operands = TRY(capi::with_source(Signature::parse(signature), signature, "signature"));
+        const Effect effects = TRY(capi::effects_of(allowed));
+        const Policy policy{.allowed = effects};
+        return with_text(options, [&](const auto& given, std::string_view text) {
+            return capi::give(stub, capi::with_source(stub_of(given, text, operands, policy), text,
+                                                      name_of(given.language)));
+        });
+    });
 }
 
 ptxgraft_status ptxgraft_stub_get_constants(uint64_t* constants, size_t* count, const ptxgraft_stub* stub) {
-    return call({{count, "count"}, {stub, "stub"}}, [&]() -> Expected<void> {
-        const auto all = stub->stub.constants();
-        const std::size_t room = *count;
-        if (constants != nullptr && room < all.size()) {
-            *count = all.size();
-            return fail(Errc::buffer_too_small, fmt::format("{} constants", all.size()));
-        }
-        if (constants != nullptr) std::copy(all.begin(), all.end(), constants);
-        *count = all.size();
-        return {};
-    });
+    return call({{count, "count"}, {stub, "stub"}},
+                [&] { return capi::give_list(constants, count, stub->stub.constants()); });
 }
 
 ptxgraft_status ptxgraft_stub_create_with_constants(ptxgraft_stub** stub, const ptxgraft_stub* original,
@@ -123,6 +135,21 @@ void ptxgraft_stub_destroy(ptxgraft_stub* stub) { delete stub; }
 ptxgraft_status ptxgraft_stub_get_ptx(char* text, size_t* size, const ptxgraft_stub* stub) {
     return call({{size, "size"}, {stub, "stub"}},
                 [&] { return capi::give_text(text, size, stub->stub.ptx()); });
+}
+
+ptxgraft_status ptxgraft_stub_get_signature(char* text, size_t* size, const ptxgraft_stub* stub) {
+    return call({{size, "size"}, {stub, "stub"}},
+                [&] { return capi::give_text(text, size, stub->stub.signature().text()); });
+}
+
+ptxgraft_status ptxgraft_stub_get_info(ptxgraft_stub_info* info, const ptxgraft_stub* stub) {
+    return call({{info, "info"}, {stub, "stub"}}, [&] {
+        const Stub& s = stub->stub;
+        const DataflowParts parts = s.dataflow_parts();
+        return capi::give_info(info,
+                               {sizeof(*info), s.instruction_count(), static_cast<std::uint32_t>(s.effects()),
+                                s.constants().size(), s.dataflow_hash(), parts.structure, parts.constants});
+    });
 }
 
 uint32_t ptxgraft_stub_get_instruction_count(const ptxgraft_stub* stub) {

@@ -95,7 +95,7 @@ class Backend {
     // Memory: never of zero bytes, always within one allocation.
     [[nodiscard]] virtual Expected<std::uint64_t> allocate(std::size_t bytes) = 0;
     /// Memory of the host, as memory of the device.
-    [[nodiscard]] virtual Expected<std::uint64_t> borrow_host(std::span<std::byte>, HostMemory) {
+    [[nodiscard]] virtual Expected<std::uint64_t> borrow_host(std::span<std::byte>, bool) {
         return fail(Errc::argument_invalid, std::string("a GPU works on no memory of the host"));
     }
     virtual void free(std::uint64_t address) noexcept = 0;

@@ -155,12 +155,6 @@ Expected<Buffer> Device::borrow_buffer(std::uint64_t address, std::size_t bytes)
     return buffer;
 }
 
-Expected<Buffer> Device::borrow_host(std::span<std::byte> memory, HostMemory use) const {
-    if (memory.empty()) return Buffer(data_, 0, 0);
-    auto address = TRY(data_->backend->borrow_host(memory, use));
-    return Buffer(data_, address, memory.size());
-}
-
 Expected<Buffer> Device::allocate(std::size_t bytes) const {
     if (bytes == 0) return Buffer(data_, 0, 0);
     auto address = TRY(data_->backend->allocate(bytes));

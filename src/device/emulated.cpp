@@ -74,8 +74,8 @@ class EmulatorBackend final : public Backend {
     [[nodiscard]] Expected<std::uint64_t> allocate(std::size_t bytes) override {
         return shared_->emulator.allocate(bytes);
     }
-    [[nodiscard]] Expected<std::uint64_t> borrow_host(std::span<std::byte> memory, HostMemory use) override {
-        return shared_->emulator.borrow(memory, use);
+    [[nodiscard]] Expected<std::uint64_t> borrow_host(std::span<std::byte> memory, bool read_only) override {
+        return emulator::Loader::borrow(shared_->emulator, memory, read_only);
     }
     void free(std::uint64_t address) noexcept override {
         static_cast<void>(shared_->emulator.free(address));  // a Buffer frees what it allocated, once

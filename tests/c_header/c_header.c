@@ -34,6 +34,25 @@ int c_header(void) {
     ptxgraft_cache_check check = PTXGRAFT_CACHE_CHECK_INIT;
     ptxgraft_stub_options stub = PTXGRAFT_STUB_OPTIONS_INIT;
     ptxgraft_bank_info bank = PTXGRAFT_BANK_INFO_INIT;
+    ptxgraft_machine_options machine = PTXGRAFT_MACHINE_OPTIONS_INIT;
+    ptxgraft_compile_options compile = PTXGRAFT_COMPILE_OPTIONS_INIT;
+    ptxgraft_compile_options mutated = PTXGRAFT_COMPILE_OPTIONS_MUTATED;
+    ptxgraft_sampler_options sampler = PTXGRAFT_SAMPLER_OPTIONS_INIT;
+    ptxgraft_compilation_arrays arrays = PTXGRAFT_COMPILATION_ARRAYS_INIT;
+    ptxgraft_entry_info entry = PTXGRAFT_ENTRY_INFO_INIT;
+    ptxgraft_entry_operand_info entry_operand = PTXGRAFT_ENTRY_OPERAND_INFO_INIT;
+    ptxgraft_register_info of_register = PTXGRAFT_REGISTER_INFO_INIT;
+    ptxgraft_dataflow_info dataflow = PTXGRAFT_DATAFLOW_INFO_INIT;
+    ptxgraft_stub_info of_stub = PTXGRAFT_STUB_INFO_INIT;
+    ptxgraft_columns columns = PTXGRAFT_COLUMNS_INIT;
+    ptxgraft_error_options error = PTXGRAFT_ERROR_OPTIONS_INIT;
+    ptxgraft_error_info largest = PTXGRAFT_ERROR_INFO_INIT;
+    ptxgraft_difference_info difference = PTXGRAFT_DIFFERENCE_INFO_INIT;
+    const size_t stack_sizes = machine.struct_size + compile.struct_size + mutated.struct_size +
+                               sampler.struct_size + arrays.struct_size + entry.struct_size +
+                               entry_operand.struct_size + of_register.struct_size + dataflow.struct_size +
+                               of_stub.struct_size + columns.struct_size + error.struct_size +
+                               largest.struct_size + difference.struct_size;
     const size_t more_sizes = batch.struct_size + cache.struct_size + pool.struct_size +
                               attributes.struct_size + properties.struct_size + code.struct_size +
                               function.struct_size + route.struct_size + loss.struct_size +
@@ -43,5 +62,5 @@ int c_header(void) {
                          cuda.struct_size + device.struct_size + graft.struct_size + launch.struct_size +
                          site.struct_size + operand.struct_size + copy.struct_size + times.struct_size +
                          parameter.struct_size + arguments[1].size;
-    return sizes + more_sizes > 0 ? PTXGRAFT_STATUS_ok : PTXGRAFT_STATUS_argument_invalid;
+    return sizes + more_sizes + stack_sizes > 0 ? PTXGRAFT_STATUS_ok : PTXGRAFT_STATUS_argument_invalid;
 }

@@ -14,6 +14,7 @@
 #include "ptxgraft/ptxgraft.h"
 #include "ptxgraft/tolerance.hpp"
 #include "support/files.hpp"
+#include "two_calls.hpp"
 
 namespace {
 
@@ -23,17 +24,6 @@ using testing::StartsWith;
 #define ASSERT_OK(call) ASSERT_EQ(call, PTXGRAFT_STATUS_ok) << ptxgraft_error_get_message()
 
 std::string affine() { return ptxgraft::test::read_file(PTXGRAFT_SOURCE_DIR "/tests/golden/cli/affine.ptx"); }
-
-// The two calls of every text.
-template <class Get> std::string text(Get&& get) {
-    std::size_t size = 0;
-    EXPECT_EQ(get(static_cast<char*>(nullptr), &size), PTXGRAFT_STATUS_ok) << ptxgraft_error_get_message();
-    std::vector<char> buffer(size, 'x');
-    EXPECT_EQ(get(buffer.data(), &size), PTXGRAFT_STATUS_ok) << ptxgraft_error_get_message();
-    EXPECT_EQ(size, buffer.size());
-    EXPECT_EQ(buffer.back(), '\0');
-    return buffer.data();
-}
 
 struct CApi : testing::Test {
     void SetUp() override {
@@ -164,7 +154,9 @@ TEST_F(CApi, SkeletonTellsItsEntriesTargetAndPtx) {
     EXPECT_STREQ(name, "touch");
     EXPECT_EQ(ptxgraft_skeleton_get_entry_name(skeleton, 1), name);  // it is the skeleton's
     EXPECT_STREQ(ptxgraft_skeleton_get_target(skeleton), "sm_80");
-    EXPECT_EQ(text([&](char* b, size_t* s) { return ptxgraft_skeleton_get_ptx(b, s, skeleton); }), affine());
+    EXPECT_EQ(ptxgraft::test::text_of(
+                  [&](char* b, size_t* s) { return ptxgraft_skeleton_get_ptx(b, s, skeleton); }),
+              affine());
 }
 
 TEST_F(CApi, ErrorsOfTextsHaveTheirPlace) {
@@ -203,11 +195,13 @@ TEST_F(CApi, StubsComeFromPtxAndSignaturesToo) {
     ptxgraft_stub *by_hand = nullptr, *by_signature = nullptr;
     const std::string ptx = "mul.f32 acc, acc, bias;\n", program = "x y sub.f32 -> z";
     ASSERT_OK(ptxgraft_stub_create_from_ptx(&by_hand, skeleton, "epilogue", ptx.data(), ptx.size()));
-    EXPECT_THAT(text([&](char* b, size_t* s) { return ptxgraft_stub_get_ptx(b, s, by_hand); }),
-                HasSubstr("mul.f32 _acc, _acc, _bias;"));
+    EXPECT_THAT(
+        ptxgraft::test::text_of([&](char* b, size_t* s) { return ptxgraft_stub_get_ptx(b, s, by_hand); }),
+        HasSubstr("mul.f32 _acc, _acc, _bias;"));
     ASSERT_OK(ptxgraft_stub_create_for_signature(&by_signature, "in f32 x, in f32 y, out f32 z",
                                                  program.data(), program.size()));
-    EXPECT_THAT(text([&](char* b, size_t* s) { return ptxgraft_stub_get_ptx(b, s, by_signature); }),
+    EXPECT_THAT(ptxgraft::test::text_of(
+                    [&](char* b, size_t* s) { return ptxgraft_stub_get_ptx(b, s, by_signature); }),
                 HasSubstr("sub.f32"));
     ptxgraft_stub_destroy(by_hand);
     ptxgraft_stub_destroy(by_signature);
@@ -264,8 +258,9 @@ TEST_F(CApi, KernelsRunAndOutliveWhatTheyWereMadeOf) {
     EXPECT_EQ(result, (std::vector<float>{1.5f, 0, 3.5f, 0}));
 
     EXPECT_STREQ(ptxgraft_kernel_get_entry(kernel), "affine");
-    EXPECT_THAT(text([&](char* b, size_t* s) { return ptxgraft_kernel_get_ptx(b, s, kernel); }),
-                HasSubstr("max.f32"));
+    EXPECT_THAT(
+        ptxgraft::test::text_of([&](char* b, size_t* s) { return ptxgraft_kernel_get_ptx(b, s, kernel); }),
+        HasSubstr("max.f32"));
     ptxgraft_kernel_destroy(kernel);
     ptxgraft_buffer_destroy(x);
     ptxgraft_buffer_destroy(y);
@@ -483,9 +478,11 @@ TEST_F(CApi, TensorMapsAreEncoded) {
 TEST_F(CApi, RenderSplicesAndChecksItsGrafts) {
     ptxgraft_stub* square = stub("acc acc mul.f32 -> acc");
     const ptxgraft_graft graft = {"epilogue", square};
-    EXPECT_THAT(text([&](char* b, size_t* s) { return ptxgraft_skeleton_render(b, s, skeleton, &graft, 1); }),
+    EXPECT_THAT(ptxgraft::test::text_of(
+                    [&](char* b, size_t* s) { return ptxgraft_skeleton_render(b, s, skeleton, &graft, 1); }),
                 HasSubstr("mul.f32"));
-    EXPECT_EQ(text([&](char* b, size_t* s) { return ptxgraft_skeleton_render(b, s, skeleton, nullptr, 0); }),
+    EXPECT_EQ(ptxgraft::test::text_of(
+                  [&](char* b, size_t* s) { return ptxgraft_skeleton_render(b, s, skeleton, nullptr, 0); }),
               affine());
     ptxgraft_stub_destroy(square);
 }

@@ -41,6 +41,12 @@ using CCache = Handle<ptxgraft_cache, ptxgraft_cache_destroy>;
 using CStop = Handle<ptxgraft_stop, ptxgraft_stop_destroy>;
 using CCode = Handle<ptxgraft_machine_code, ptxgraft_machine_code_destroy>;
 using CPreparation = Handle<ptxgraft_preparation, ptxgraft_preparation_destroy>;
+using CSet = Handle<ptxgraft_set, ptxgraft_set_destroy>;
+using CMachine = Handle<ptxgraft_machine, ptxgraft_machine_destroy>;
+using CProgram = Handle<ptxgraft_program, ptxgraft_program_destroy>;
+using CSampler = Handle<ptxgraft_sampler, ptxgraft_sampler_destroy>;
+using CCompilation = Handle<ptxgraft_compilation, ptxgraft_compilation_destroy>;
+using CEvaluator = Handle<ptxgraft_evaluator, ptxgraft_evaluator_destroy>;
 using CBatch = Handle<ptxgraft_batch, ptxgraft_batch_destroy>;
 
 #define EXPECT_OK(call) EXPECT_EQ(call, PTXGRAFT_STATUS_ok) << ptxgraft_error_get_message()

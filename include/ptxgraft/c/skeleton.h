@@ -208,6 +208,10 @@ typedef struct ptxgraft_stub_options {
     compute the same one is assembled. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_stub_create(ptxgraft_stub** stub, const ptxgraft_skeleton* skeleton,
                                                     const char* site, const ptxgraft_stub_options* options);
+/** The same for operands such as `mod f32 acc, in f32 bias`, without a skeleton; `allowed` are bits of
+    ptxgraft_effect. */
+PTXGRAFT_C_API ptxgraft_status ptxgraft_stub_create_for_signature_with_options(
+    ptxgraft_stub** stub, const char* signature, uint32_t allowed, const ptxgraft_stub_options* options);
 
 /** The constants of a stub that has them as data: their bits, a number in the lowest bits of each, in the
     order in which the text pushes those that count. With null `constants`, `*count` becomes how many there
@@ -224,6 +228,23 @@ PTXGRAFT_C_API void ptxgraft_stub_destroy(ptxgraft_stub* stub);
 /** Text: the PTX that is spliced into the skeleton. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_stub_get_ptx(char* text, size_t* size, const ptxgraft_stub* stub);
 PTXGRAFT_C_API uint32_t ptxgraft_stub_get_instruction_count(const ptxgraft_stub* stub);
+/** Text: its operands, "mod f32 acc, in f32 bias". */
+PTXGRAFT_C_API ptxgraft_status ptxgraft_stub_get_signature(char* text, size_t* size,
+                                                           const ptxgraft_stub* stub);
+
+/** What a stub is. Two with one hash and one signature compute the same; hashes are 0 of PTX by hand. */
+typedef struct ptxgraft_stub_info {
+    size_t struct_size;
+    uint32_t instruction_count;
+    uint32_t effects;      /**< bits of ptxgraft_effect */
+    size_t constant_count; /**< constants that are data */
+    uint64_t hash;         /**< of the dataflow */
+    uint64_t structure;    /**< the same without the values of constants */
+    uint64_t constants;    /**< these values */
+} ptxgraft_stub_info;
+#define PTXGRAFT_STUB_INFO_INIT \
+    { sizeof(ptxgraft_stub_info), 0, 0, 0, 0, 0, 0 }
+PTXGRAFT_C_API ptxgraft_status ptxgraft_stub_get_info(ptxgraft_stub_info* info, const ptxgraft_stub* stub);
 
 #ifdef __cplusplus
 }
