@@ -4,8 +4,8 @@
 
 #include "base/try.hpp"
 #include "capi/boundary.hpp"
+#include "capi/named.hpp"
 #include "capi/objects.hpp"
-#include "ptxgraft/template.hpp"
 
 using namespace ptxgraft;
 using capi::call;
@@ -13,7 +13,20 @@ using capi::get;
 
 namespace {
 
-Expected<CudaOptions> cuda_options(const ptxgraft_cuda_options* given) {
+Expected<const Site*> site_at(const ptxgraft_skeleton* skeleton, std::size_t index) {
+    const auto& sites = skeleton->skeleton.sites().sites;
+    TRY(capi::check_index(index, sites.size(), "site"));
+    return &sites[index];
+}
+
+std::uint32_t line_of(const ptxgraft_skeleton* skeleton, std::uint32_t offset) {
+    const auto& ends = skeleton->line_ends;
+    return static_cast<std::uint32_t>(std::lower_bound(ends.begin(), ends.end(), offset) - ends.begin()) + 1;
+}
+
+}  // namespace
+
+Expected<CudaOptions> capi::cuda_options(const ptxgraft_cuda_options* given) {
     const auto options = TRY(capi::options_of(given));
     CudaOptions result;
     if (options.target) result.target = options.target;
@@ -31,24 +44,12 @@ Expected<CudaOptions> cuda_options(const ptxgraft_cuda_options* given) {
     return result;
 }
 
-// "tile_m=64,type=f16"
-Expected<Choices> choices_of(std::string_view text) {
-    Choices choices;
-    while (!text.empty()) {
-        const std::string_view one = text.substr(0, text.find(','));
-        text.remove_prefix(std::min(one.size() + 1, text.size()));
-        const std::size_t equals = one.find('=');
-        if (equals == std::string_view::npos)
-            return fail(Errc::argument_invalid,
-                        "tunables are NAME=VALUE with commas between, not '" + std::string(one) + "'");
-        const std::string name(one.substr(0, equals));
-        if (!choices.emplace(name, Choice(std::string(one.substr(equals + 1)))).second)
-            return fail(Errc::argument_invalid, "tunable " + name + " is given twice");
-    }
-    return choices;
+Expected<std::string> capi::target_of(const ptxgraft_cuda_options* given) {
+    const auto options = TRY(options_of(given));
+    return std::string(options.target != nullptr ? options.target : "");
 }
 
-Expected<void> give_skeleton(ptxgraft_skeleton** out, Expected<Skeleton> skeleton) {
+Expected<void> capi::give_skeleton(ptxgraft_skeleton** out, Expected<Skeleton> skeleton) {
     if (!skeleton) return tl::unexpected(std::move(skeleton.error()));
     const std::string_view ptx = skeleton->ptx();
     std::vector<std::size_t> line_ends;
@@ -57,19 +58,6 @@ Expected<void> give_skeleton(ptxgraft_skeleton** out, Expected<Skeleton> skeleto
     *out = new ptxgraft_skeleton{std::move(*skeleton), std::move(line_ends)};
     return {};
 }
-
-Expected<const Site*> site_at(const ptxgraft_skeleton* skeleton, std::size_t index) {
-    const auto& sites = skeleton->skeleton.sites().sites;
-    TRY(capi::check_index(index, sites.size(), "site"));
-    return &sites[index];
-}
-
-std::uint32_t line_of(const ptxgraft_skeleton* skeleton, std::uint32_t offset) {
-    const auto& ends = skeleton->line_ends;
-    return static_cast<std::uint32_t>(std::lower_bound(ends.begin(), ends.end(), offset) - ends.begin()) + 1;
-}
-
-}  // namespace
 
 // The enumerators of ptxgraft.h are those of the C++ headers.
 static_assert(PTXGRAFT_TYPE_f16 == int(Type::f16) && PTXGRAFT_TYPE_s16 == int(Type::s16) &&
@@ -86,9 +74,9 @@ extern "C" {
 ptxgraft_status ptxgraft_skeleton_create_from_cuda(ptxgraft_skeleton** skeleton, const char* source,
                                                    size_t size, const ptxgraft_cuda_options* options) {
     return call({{skeleton, "skeleton"}, {source, "source"}}, [&]() -> Expected<void> {
-        const auto cuda = TRY(cuda_options(options));
+        const auto cuda = TRY(capi::cuda_options(options));
         const auto text = TRY(capi::text_at(source, size));
-        return give_skeleton(skeleton,
+        return capi::give_skeleton(skeleton,
                              capi::with_source(Skeleton::from_cuda(text, cuda), text, cuda.file_name));
     });
 }
@@ -97,11 +85,11 @@ ptxgraft_status ptxgraft_skeleton_create_from_template(ptxgraft_skeleton** skele
                                                        const char* tunables,
                                                        const ptxgraft_cuda_options* options) {
     return call({{skeleton, "skeleton"}, {name, "name"}}, [&]() -> Expected<void> {
-        const auto cuda = TRY(cuda_options(options));
-        const bool has_target = TRY(capi::options_of(options)).target != nullptr;
-        const Choices choices = TRY(choices_of(tunables == nullptr ? "" : tunables));
+        const auto cuda = TRY(capi::cuda_options(options));
+        const auto target = TRY(capi::target_of(options));
+        const auto choices = TRY(capi::choices_of(tunables));
         const Template found = TRY(Template::find(name));
-        return give_skeleton(skeleton, found.skeleton(choices, has_target ? cuda.target : "", cuda));
+        return capi::give_skeleton(skeleton, found.skeleton(choices, target, cuda));
     });
 }
 
@@ -109,15 +97,15 @@ ptxgraft_status ptxgraft_skeleton_create_from_ptx(ptxgraft_skeleton** skeleton, 
                                                   size_t size) {
     return call({{skeleton, "skeleton"}, {ptx, "ptx"}}, [&]() -> Expected<void> {
         const auto text = TRY(capi::text_at(ptx, size));
-        return give_skeleton(skeleton, capi::with_source(Skeleton::from_ptx(std::string(text)), text, "ptx"));
+        return capi::give_skeleton(skeleton, capi::with_source(Skeleton::from_ptx(std::string(text)), text, "ptx"));
     });
 }
 
 ptxgraft_status ptxgraft_skeleton_create_from_file(ptxgraft_skeleton** skeleton, const char* path,
                                                    const ptxgraft_cuda_options* options) {
     return call({{skeleton, "skeleton"}, {path, "path"}}, [&]() -> Expected<void> {
-        const auto cuda = TRY(cuda_options(options));
-        return give_skeleton(skeleton, Skeleton::from_file(path, cuda));
+        const auto cuda = TRY(capi::cuda_options(options));
+        return capi::give_skeleton(skeleton, Skeleton::from_file(path, cuda));
     });
 }
 

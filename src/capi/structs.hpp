@@ -102,6 +102,9 @@ PTXGRAFT_VERSIONED(ptxgraft_sampler_options, 72, zero, PTXGRAFT_SAMPLER_OPTIONS_
 PTXGRAFT_VERSIONED(ptxgraft_compilation_arrays, 64, constant_offsets, PTXGRAFT_COMPILATION_ARRAYS_INIT);
 PTXGRAFT_VERSIONED(ptxgraft_columns, 56, zero, PTXGRAFT_COLUMNS_INIT);
 PTXGRAFT_VERSIONED(ptxgraft_error_options, 80, zero, PTXGRAFT_ERROR_OPTIONS_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_verify_options, 24, zero, PTXGRAFT_VERIFY_OPTIONS_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_plan_options, 40, is_reference, PTXGRAFT_PLAN_OPTIONS_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_trial_options, 96, cache, PTXGRAFT_TRIAL_OPTIONS_INIT);
 
 // Nor has what was added to options padding between its fields: earlier libraries want zeros there.
 static_assert(sizeof(ptxgraft_graft_options) == 48 + 2 * sizeof(int) + 10 * sizeof(void*));
@@ -134,6 +137,14 @@ PTXGRAFT_VERSIONED(ptxgraft_register_info, 32, size, PTXGRAFT_REGISTER_INFO_INIT
 PTXGRAFT_VERSIONED(ptxgraft_dataflow_info, 32, constants, PTXGRAFT_DATAFLOW_INFO_INIT);
 PTXGRAFT_VERSIONED(ptxgraft_error_info, 64, complete, PTXGRAFT_ERROR_INFO_INIT);
 PTXGRAFT_VERSIONED(ptxgraft_difference_info, 40, result, PTXGRAFT_DIFFERENCE_INFO_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_diagnostic_info, 56, description, PTXGRAFT_DIAGNOSTIC_INFO_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_statement_info, 88, is_definition, PTXGRAFT_STATEMENT_INFO_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_declared_info, 48, vector, PTXGRAFT_DECLARED_INFO_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_form_info, 40, effects, PTXGRAFT_FORM_INFO_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_form_operand_info, 72, is_wide, PTXGRAFT_FORM_OPERAND_INFO_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_plan_info, 72, shared_size, PTXGRAFT_PLAN_INFO_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_tensor_info, 80, zeroed, PTXGRAFT_TENSOR_INFO_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_trial_info, 104, stack_size, PTXGRAFT_TRIAL_INFO_INIT);
 
 #undef PTXGRAFT_VERSIONED
 
@@ -143,6 +154,7 @@ static_assert(sizeof(ptxgraft_graft) == 16 && sizeof(ptxgraft_argument) == 24 &&
               sizeof(ptxgraft_site_route) == 16 && sizeof(ptxgraft_limit) == 8 &&
               sizeof(ptxgraft_planned_launch) == 32 && sizeof(ptxgraft_instruction) == 8 &&
               sizeof(ptxgraft_placed_constant) == 24 && sizeof(ptxgraft_constant_source) == 48 &&
-              sizeof(ptxgraft_programs) == 32 && sizeof(ptxgraft_input_range) == 16);
+              sizeof(ptxgraft_programs) == 32 && sizeof(ptxgraft_input_range) == 16 &&
+              sizeof(ptxgraft_statement) == 16);
 
 }  // namespace ptxgraft::capi

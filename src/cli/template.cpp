@@ -36,66 +36,6 @@ struct TemplateFlags {
 
 // ---- what a manifest says
 
-Json values_json(const std::vector<Choice>& values) {
-    Json list = Json::array();
-    for (const Choice& value : values) list.push_back(choice_json(value));
-    return list;
-}
-
-Json json_of(const TemplateDimension& dimension) {
-    Json json{{"meaning", dimension.meaning}, {"minimum", dimension.least}, {"maximum", dimension.most}};
-    if (!dimension.multiple_of.empty()) json["multiple_of"] = dimension.multiple_of;
-    if (!dimension.why.empty()) json["why"] = dimension.why;
-    if (dimension.usual) json["default"] = *dimension.usual;
-    return json;
-}
-
-Json json_of(const TemplateArgument& argument) {
-    Json json{{"name", argument.name}, {"type", argument.type}};
-    if (argument.is_tensor)
-        json.update(
-            {{"shape", argument.shape}, {"access", name(argument.access)}, {"nullable", argument.nullable}});
-    if (argument.by_map) json["map"] = true;
-    return json;
-}
-
-Json json_of(const TemplateSite& site) {
-    Json operands = Json::object();
-    for (const auto& [name, meaning] : site.operands) operands[name] = meaning;
-    return {{"signature", site.signature},
-            {"operands", std::move(operands)},
-            {"default", site.usual},
-            {"meaning", site.meaning},
-            {"law", site.law},
-            {"where", site.where},
-            {"copies", site.copies},
-            {"spare_registers", site.spare_registers}};
-}
-
-Json json_of(const Template& from) {
-    Json dimensions = Json::object(), tunables = Json::object(), sites = Json::object();
-    Json arguments = Json::array();
-    for (const TemplateDimension& one : from.dimensions()) dimensions[one.name] = json_of(one);
-    for (const TemplateTunable& one : from.tunables())
-        tunables[one.name] = {{"meaning", one.meaning},
-                              {"values", values_json(one.values)},
-                              {"default", choice_json(one.usual)}};
-    for (const TemplateArgument& one : from.arguments()) arguments.push_back(json_of(one));
-    for (const TemplateSite& one : from.sites()) sites[one.name] = json_of(one);
-    return {{"name", from.name()},
-            {"meaning", from.meaning()},
-            {"target", from.target()},
-            {"source", from.source_path()},
-            {"entry", from.entry()},
-            {"dimensions", std::move(dimensions)},
-            {"tunables", std::move(tunables)},
-            {"arguments", std::move(arguments)},
-            {"sites", std::move(sites)},
-            {"launch", from.launch_rule()},
-            {"outputs", from.outputs()},
-            {"numpy", from.numpy()}};
-}
-
 std::string values_text(const TemplateTunable& tunable) {
     std::vector<std::string> texts;
     for (const Choice& value : tunable.values)
@@ -249,14 +189,14 @@ void show_template(const TemplateFlags& flags) {
         fmt::print("{}", take(read_file(from.source_path())));
         return;
     }
-    flags.json ? print_json(json_of(from)) : describe(from);
+    flags.json ? print_json(Json::parse(ptxgraft::json_text(from))) : describe(from);
 }
 
 void list_templates(const std::string& folder, bool json) {
     Json list = Json::array();
     for (const Template& one : take(Template::all(folder))) {
         if (json)
-            list.push_back(json_of(one));
+            list.push_back(Json::parse(ptxgraft::json_text(one)));
         else
             fmt::print("{:<24}{:<9}{}\n", one.name(), one.target(), one.meaning());
     }

@@ -89,9 +89,4 @@ Skeleton compile_template(const Template& from, const Choices& choices, const Cu
     return take(from.skeleton(choices, flags.target, cuda));
 }
 
-Json choice_json(const Choice& choice) {
-    const auto number = array::magnitude(choice.text);
-    return number ? Json(*number) : Json(choice.text);
-}
-
 }  // namespace ptxgraft::cli

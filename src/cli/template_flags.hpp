@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "print_json.hpp"
 #include "ptxgraft/template.hpp"
 #include "skeleton_input.hpp"
 
@@ -31,8 +30,5 @@ void add_chosen_template(CLI::App& verb, ChosenTemplate& chosen);
 void set_numbers(const ChosenTemplate& chosen, TemplateLaunch& launch);
 
 [[nodiscard]] Skeleton compile_template(const Template& from, const Choices& choices, const CudaFlags& flags);
-
-/// A number where it is one, else a word.
-[[nodiscard]] Json choice_json(const Choice& choice);
 
 }  // namespace ptxgraft::cli
