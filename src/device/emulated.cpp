@@ -75,7 +75,8 @@ class EmulatorBackend final : public Backend {
         return shared_->emulator.allocate(bytes);
     }
     [[nodiscard]] Expected<std::uint64_t> borrow_host(std::span<std::byte> memory, bool read_only) override {
-        return emulator::Loader::borrow(shared_->emulator, memory, read_only);
+        static_cast<void>(memory), static_cast<void>(read_only);
+        return fail(Errc::argument_invalid, std::string("TODO"));
     }
     void free(std::uint64_t address) noexcept override {
         static_cast<void>(shared_->emulator.free(address));  // a Buffer frees what it allocated, once

@@ -205,16 +205,6 @@ Expected<std::shared_ptr<const EmulatedModule>> Emulator::load(std::string_view 
     });
 }
 
-Expected<std::uint64_t> emulator::Loader::borrow(Emulator& emulator, std::span<std::byte> memory,
-                                                 bool read_only) {
-    if (reinterpret_cast<std::uintptr_t>(memory.data()) % lent_alignment != 0)
-        return fail(Errc::argument_invalid,
-                    fmt::format("host memory that is lent is aligned to {} bytes; this begins at {}",
-                                lent_alignment, static_cast<const void*>(memory.data())));
-    return or_out_of_memory(
-        [&] { return emulator.data_->memory->borrow(memory.data(), memory.size(), read_only); });
-}
-
 Expected<std::uint32_t> emulator::Loader::static_shared_bytes(const EmulatedModule& module,
                                                               std::string_view entry) {
     const EmulatedModule::Entry found = TRY(module.prepare(entry));

@@ -3,7 +3,6 @@
 /// Emulator::load for those who have parsed the module.
 
 #include <memory>
-#include <span>
 
 #include "launch/module_info.hpp"
 #include "ptxgraft/emulator.hpp"
@@ -15,10 +14,6 @@ class Loader {
     /// `info` is that of the tree.
     [[nodiscard]] static Expected<std::shared_ptr<const EmulatedModule>> load(
         Emulator& emulator, syntax::Module tree, std::shared_ptr<const launch::ModuleInfo> info);
-    /// Host memory of somebody else as an allocation, all of it written, until Emulator::free: lend() of
-    /// host_memory.hpp. Errors: Errc::argument_invalid for memory that is not aligned.
-    [[nodiscard]] static Expected<std::uint64_t> borrow(Emulator& emulator, std::span<std::byte> memory,
-                                                        bool read_only);
     /// Static shared memory of an entry, in bytes. Errors: those of launch::find_entry.
     [[nodiscard]] static Expected<std::uint32_t> static_shared_bytes(const EmulatedModule& module,
                                                                      std::string_view entry);

@@ -52,24 +52,22 @@ Memory::~Memory() {
 }
 
 void Memory::release(const Region& region) noexcept {
-    if (!region.is_lent) std::free(region.host);
+    std::free(region.host);
     std::free(region.written);
 }
 
-// An address, without memory.
-Expected<Region> Memory::reserve_addresses(std::uint64_t bytes) {
-    const std::scoped_lock lock(mutex_);
-    if (bytes > limit_ || used_ > limit_ - bytes)
-        return fail(Errc::out_of_device_memory,
-                    fmt::format("{} bytes wanted, {} of {} in use", bytes, used_, limit_));
-    const std::uint64_t next = round_up(next_ + bytes + guard_bytes, region_alignment);
-    if (next >= shared_window) return fail(Errc::out_of_device_memory, "all addresses have been used");
-    used_ += bytes;
-    return Region{.begin = std::exchange(next_, next), .bytes = bytes};
-}
-
 Expected<Region> Memory::reserve(std::uint64_t bytes) {
-    Region region = TRY(reserve_addresses(bytes));
+    Region region{.bytes = bytes};
+    {
+        const std::scoped_lock lock(mutex_);
+        if (bytes > limit_ || used_ > limit_ - bytes)
+            return fail(Errc::out_of_device_memory,
+                        fmt::format("{} bytes wanted, {} of {} in use", bytes, used_, limit_));
+        const std::uint64_t next = round_up(next_ + bytes + guard_bytes, region_alignment);
+        if (next >= shared_window) return fail(Errc::out_of_device_memory, "all addresses have been used");
+        region.begin = std::exchange(next_, next);
+        used_ += bytes;
+    }
     region.host = host_memory(bytes);
     if (is_checked_ && region.host != nullptr)
         region.written = reinterpret_cast<std::uint8_t*>(host_memory(bytes));
@@ -118,23 +116,6 @@ void Memory::insert(Regions& regions, const Region& region) {
 Expected<std::uint64_t> Memory::allocate(std::uint64_t bytes) {
     const auto region = TRY(reserve(bytes));
     Reserved reserved(*this, region);
-    add(region);
-    reserved.keep();
-    return region.begin;
-}
-
-Expected<std::uint64_t> Memory::borrow(std::byte* host, std::uint64_t bytes, bool read_only) {
-    Region region = TRY(reserve_addresses(bytes));
-    region.host = host;
-    region.read_only = read_only;
-    region.is_lent = true;
-    Reserved reserved(*this, region);
-    if (is_checked_) {
-        region.written = reinterpret_cast<std::uint8_t*>(host_memory(bytes));
-        if (region.written == nullptr)
-            return fail(Errc::out_of_device_memory, fmt::format("the host has no {} bytes", bytes));
-        std::fill_n(region.written, bytes, all_bits);
-    }
     add(region);
     reserved.keep();
     return region.begin;

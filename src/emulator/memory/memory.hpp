@@ -70,9 +70,6 @@ template <class Bits> [[nodiscard]] Bits* find_undefined(Bits* bits, std::size_t
     return all == all_bits;
 }
 
-/// Of host memory that is lent: lanes access elements of up to that size as host objects.
-inline constexpr std::size_t lent_alignment = 16;
-
 /// An allocation of global memory.
 struct Region {
     std::uint64_t begin = 0;
@@ -82,7 +79,6 @@ struct Region {
     /// tracked.
     std::uint8_t* written = nullptr;
     bool read_only = false;
-    bool is_lent = false;  ///< `host` is somebody else's, who frees it
     bool is_heap = false;  ///< the device heap: only addresses in its live blocks are valid
     /// It was freed while the memory was in use, and is released when that use ends. Only Memory reads this.
     bool is_freed = false;
@@ -116,9 +112,6 @@ class Memory {
     void add(const Region& region);
     /// Reserves and adds an allocation; its address.
     Expected<std::uint64_t> allocate(std::uint64_t bytes);
-    /// Adds memory of somebody else, all of it defined, who keeps it until the allocation is freed and no Use
-    /// sees it any more; its address. `host` is a multiple of lent_alignment.
-    Expected<std::uint64_t> borrow(std::byte* host, std::uint64_t bytes, bool read_only);
     Expected<void> free(std::uint64_t address);
     /// False when no allocation begins at the address.
     bool try_free(std::uint64_t address) noexcept;
@@ -151,7 +144,6 @@ class Memory {
   private:
     using Regions = std::vector<Region>;
 
-    Expected<Region> reserve_addresses(std::uint64_t bytes);
     void begin_use();
     void end_use() noexcept;
     void insert_pending();

@@ -38,23 +38,28 @@ from ptxgraft._skeleton import Copy, Operand, Site, Skeleton
 from ptxgraft._stub import Stub
 
 if TYPE_CHECKING:
-    from ptxgraft import tensor
+    from ptxgraft import isa, syntax, templates, tensor
+    from ptxgraft._evaluate import Difference, Evaluator, evaluate, find_difference
 
 __version__ = library_version()
 __all__ = [
     "Assembler", "Attributes", "Bank", "Buffer", "Cache", "CacheCounters", "CacheSize", "Copy", "Device", "Error", "Event", "Finding",
     "Function", "GraftOptions", "Kernel", "Loss", "MachineCode", "ManyOptions", "Operand", "Parameter", "Preparation", "Report", "Route",
-    "Site", "Skeleton", "Stop", "Stream", "Stub", "assembler_version", "expression", "library_version", "stack", "tensor",
+    "Site", "Skeleton", "Stop", "Stream", "Stub", "assembler_version", "Difference", "Evaluator", "evaluate", "expression",
+    "find_difference", "isa", "library_version", "stack", "syntax", "templates", "tensor",
 ]  # fmt: skip
 
-_LAZY = {"tensor"}  # modules that `import ptxgraft` does not load
+# What `import ptxgraft` does not load, by the module that has it.
+_LAZY = {name: name for name in ("isa", "syntax", "templates", "tensor")}
+_LAZY.update({name: "_evaluate" for name in ("Difference", "Evaluator", "evaluate", "find_difference")})
 
 
 def __getattr__(name: str) -> Any:
     if name in _LAZY:
         import importlib
 
-        return importlib.import_module(f"ptxgraft.{name}")
+        module = importlib.import_module(f"ptxgraft.{_LAZY[name]}")
+        return module if _LAZY[name] == name else getattr(module, name)
     raise AttributeError(f"module 'ptxgraft' has no attribute {name!r}")
 
 

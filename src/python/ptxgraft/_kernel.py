@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from html import escape
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional
 
@@ -284,6 +283,8 @@ class Kernel(Handle):
         return f"<ptxgraft.Kernel {self.entry} on {self.device.name}>"
 
     def _repr_html_(self) -> str:
+        from html import escape
+
         rows = "".join(f"<tr><td>{escape(p.type)}</td><td>{escape(p.name)}</td><td>{p.size}</td></tr>" for p in self.parameters)
         attributes = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in self.attributes()._asdict().items() if value)
         return (

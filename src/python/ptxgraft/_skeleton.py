@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from html import escape
 from typing import Callable, NamedTuple, Optional, Union
 
 from ptxgraft import _batch, _graft, _kernel, _machine_code
@@ -11,9 +10,7 @@ from ptxgraft._cache import Cache
 from ptxgraft._device import Device
 from ptxgraft._graft import GraftOptions, Stubs
 from ptxgraft._library import Error, Handle, Options, decode, enum_name, info, lib, name_bytes, text_of
-from ptxgraft._stub import Stub
-
-EFFECTS = ("load", "store", "atomic", "warp", "barrier", "branch", "call", "tensor", "exit", "state")
+from ptxgraft._stub import EFFECTS, Stub
 
 
 class Operand(NamedTuple):
@@ -120,6 +117,8 @@ class Site:
         return f"<ptxgraft.Site {self.name!r}: {self.signature}; {self.copy_count} copies>"
 
     def _repr_html_(self) -> str:
+        from html import escape
+
         rows = "".join(
             f"<tr><td>{o.direction}</td><td>{escape(o.user_type or o.type)}</td><td>{escape(o.name)}</td><td>{o.elements or ''}</td></tr>"
             for o in self.operands
@@ -306,4 +305,6 @@ class Skeleton(Handle):
         return f"<ptxgraft.Skeleton of {', '.join(self.entries)} for {self.target}, sites: {', '.join(s.name for s in self.sites)}>"
 
     def _repr_html_(self) -> str:
+        from html import escape
+
         return f"<p>{escape(repr(self)[1:-1])}</p>" + "".join(site._repr_html_() for site in self.sites)

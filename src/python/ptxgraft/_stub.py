@@ -8,6 +8,10 @@ from typing import Any
 from ptxgraft._library import Handle, NULL, Options, check, enum_value, ffi, lib, name_bytes, text_of
 
 
+#: What a stub may do beyond computing in registers, in the order of the bits of ptxgraft_effect.
+EFFECTS = ("load", "store", "atomic", "warp", "barrier", "branch", "call", "tensor", "exit", "state")
+
+
 class Stub(Handle):
     """A checked instruction sequence. It fits every site with the operands that it was made for, and never changes.
 
