@@ -9,7 +9,7 @@
  * |---|---|
  * | c/status.h | errors, versions |
  * | c/device.h | devices, their properties and memory, streams, events, what the emulator's checks found |
- * | c/borrow.h | contexts, streams and memory that somebody else owns |
+ * | c/host_memory.h | memory of the host that the emulator works on in place |
  * | c/tensor.h | tensor maps; bounds of tensor-core sums |
  * | c/cache.h | the cache, in memory and in a folder |
  * | c/assembler.h | assemblers, worker processes, stops |
@@ -23,6 +23,10 @@
  * | c/module.h | PTX as a tree: verify, look, edit |
  * | c/isa.h | the table of PTX instructions |
  * | c/template.h | the library's skeletons, launches of them from dimensions, trials |
+ * | c/search.h | searches for programs, by ask and tell or run; archives |
+ * | c/pool.h | variants checked in worker processes |
+ * | c/emit.h | kernels that a program writes, instruction by instruction |
+ * | c/profile.h | what launches on an emulator did, line by line |
  * | c/graph.h | launches that are queued with one call, captured or added up |
  *
  * A **skeleton** is a CUDA kernel with marked **sites**, compiled once to PTX. A **stub** is a checked
@@ -120,7 +124,7 @@
  *   - Less than the first version had is refused.
  *   - ptxgraft_graft, ptxgraft_candidate, ptxgraft_site_route, ptxgraft_limit, ptxgraft_argument,
  *     ptxgraft_planned_launch, ptxgraft_tensor_map, ptxgraft_instruction, ptxgraft_placed_constant,
- *     ptxgraft_constant_source, ptxgraft_programs, ptxgraft_input_range and ptxgraft_statement have no
+ *     ptxgraft_constant_source, ptxgraft_programs, ptxgraft_input_range, ptxgraft_statement, ptxgraft_variant and ptxgraft_site_argument have no
  *     struct_size, since they stand in arrays and are passed by value. They are final: they will never
  *     change.
  * - **Threads**: every function may be called from several threads at once, also on one object; only its
@@ -133,16 +137,20 @@
 
 #include "ptxgraft/c/assembler.h"
 #include "ptxgraft/c/batch.h"
-#include "ptxgraft/c/borrow.h"
 #include "ptxgraft/c/cache.h"
 #include "ptxgraft/c/device.h"
+#include "ptxgraft/c/emit.h"
 #include "ptxgraft/c/evaluate.h"
 #include "ptxgraft/c/graft.h"
 #include "ptxgraft/c/graph.h"
+#include "ptxgraft/c/host_memory.h"
 #include "ptxgraft/c/isa.h"
 #include "ptxgraft/c/kernel.h"
 #include "ptxgraft/c/machine_code.h"
 #include "ptxgraft/c/module.h"
+#include "ptxgraft/c/pool.h"
+#include "ptxgraft/c/profile.h"
+#include "ptxgraft/c/search.h"
 #include "ptxgraft/c/skeleton.h"
 #include "ptxgraft/c/stack.h"
 #include "ptxgraft/c/status.h"

@@ -45,6 +45,7 @@
 #include "ptxgraft/syntax.hpp"
 #include "ptxgraft/target.hpp"
 #include "ptxgraft/template.hpp"
+#include "ptxgraft/template_json.hpp"
 #include "ptxgraft/tensor_map.hpp"
 #include "ptxgraft/tolerance.hpp"
 #include "ptxgraft/worker.hpp"

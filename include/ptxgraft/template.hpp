@@ -201,10 +201,6 @@ class PTXGRAFT_API Template {
     std::shared_ptr<const Data> data_;
 };
 
-/// What the manifest says, as an object: `name`, `meaning`, `target`, `source`, `entry`, `dimensions`,
-/// `tunables`, `arguments`, `sites`, `launch`, `outputs`, `numpy`.
-[[nodiscard]] PTXGRAFT_API std::string json_text(const Template& from);
-
 /// What try_template() tries.
 struct TrialOptions {
     Dimensions dimensions = {};

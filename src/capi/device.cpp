@@ -45,6 +45,7 @@ Expected<EmulatorOptions> emulator_options(const ptxgraft_device_options& given)
     options.instruction_budget = given.instruction_budget;
     options.time_limit_ms = given.time_limit_ms;
     options.keep_going = given.keep_going;
+    if (given.shadow_size != 0) options.shadow_bytes = given.shadow_size;
     const auto checks = TRY(given.checks ? parse_checks(given.checks) : options.checks);
     options.checks = checks;
     auto excuses = excuses_of(given);
@@ -110,9 +111,58 @@ ptxgraft_status ptxgraft_device_open_with_options(ptxgraft_device** device, cons
         const auto given = TRY(capi::options_of(options));
         auto emulator = emulator_options(given);
         if (!emulator) return tl::unexpected(std::move(emulator.error()));
-        return capi::give(device, Device::open(name ? name : "auto", {.emulator = std::move(*emulator)}));
+        auto observation = capi::Observation::make(given);
+        emulator->observer = observation.get();
+        auto opened = TRY(Device::open(name ? name : "auto", {.emulator = std::move(*emulator)}));
+        *device = new ptxgraft_device(std::move(opened), std::move(observation));
+        return {};
     });
 }
+
+ptxgraft_status ptxgraft_device_open_borrowed(ptxgraft_device** device, uint64_t context) {
+    return call({{device, "device"}}, [&] { return capi::give(device, Device::borrow(context)); });
+}
+
+uint64_t ptxgraft_device_get_context(const ptxgraft_device* device) {
+    return get(device, "device", uint64_t{0}, [](const ptxgraft_device& d) { return d.device.context(); });
+}
+
+ptxgraft_status ptxgraft_device_set_persisting_l2(const ptxgraft_device* device, size_t size) {
+    return call({{device, "device"}}, [&] { return device->device.set_persisting_l2(size); });
+}
+
+ptxgraft_status ptxgraft_device_get_persisting_l2(size_t* size, const ptxgraft_device* device) {
+    return call({{size, "size"}, {device, "device"}}, [&]() -> Expected<void> {
+        const auto now = TRY(device->device.persisting_l2());
+        *size = now;
+        return {};
+    });
+}
+
+ptxgraft_status ptxgraft_device_clear_persisting_l2(const ptxgraft_device* device) {
+    return call({{device, "device"}}, [&] { return device->device.reset_persisting_l2(); });
+}
+
+size_t ptxgraft_device_get_module_count(const ptxgraft_device* device) {
+    return get(device, "device", size_t{0},
+               [](const ptxgraft_device& d) { return d.device.loaded_modules(); });
+}
+
+ptxgraft_status ptxgraft_timing_create(ptxgraft_timing** timing, const ptxgraft_device* device) {
+    return call({{timing, "timing"}, {device, "device"}}, [&]() -> Expected<void> {
+        *timing = new ptxgraft_timing{device->device.timing()};
+        return {};
+    });
+}
+
+void ptxgraft_timing_destroy(ptxgraft_timing* timing) { delete timing; }
+
+ptxgraft_status ptxgraft_current_create(ptxgraft_current** current, const ptxgraft_device* device) {
+    return call({{current, "current"}, {device, "device"}},
+                [&] { return capi::give(current, device->device.make_current()); });
+}
+
+void ptxgraft_current_destroy(ptxgraft_current* current) { delete current; }
 
 void ptxgraft_device_destroy(ptxgraft_device* device) { delete device; }
 
@@ -180,7 +230,22 @@ ptxgraft_status ptxgraft_buffer_create(ptxgraft_buffer** buffer, const ptxgraft_
                 [&] { return capi::give(buffer, device->device.allocate(size)); });
 }
 
+ptxgraft_status ptxgraft_buffer_create_borrowed(ptxgraft_buffer** buffer, const ptxgraft_device* device,
+                                                uint64_t address, size_t size) {
+    return call({{buffer, "buffer"}, {device, "device"}},
+                [&] { return capi::give(buffer, device->device.borrow_buffer(address, size)); });
+}
+
 void ptxgraft_buffer_destroy(ptxgraft_buffer* buffer) { delete buffer; }
+
+ptxgraft_status ptxgraft_buffer_fill_unwritten(ptxgraft_buffer* buffer, uint8_t value) {
+    return call({{buffer, "buffer"}}, [&] { return buffer->buffer.poison(std::byte{value}); });
+}
+
+ptxgraft_status ptxgraft_buffer_copy(ptxgraft_buffer* buffer, const ptxgraft_buffer* source) {
+    return call({{buffer, "buffer"}, {source, "source"}},
+                [&] { return buffer->buffer.copy_from(source->buffer); });
+}
 
 ptxgraft_status ptxgraft_buffer_write(ptxgraft_buffer* buffer, size_t offset, const void* data, size_t size) {
     const void* const needed = size ? data : buffer;  // no bytes need no address
@@ -210,6 +275,35 @@ uint64_t ptxgraft_buffer_get_address(const ptxgraft_buffer* buffer) {
 ptxgraft_status ptxgraft_stream_create(ptxgraft_stream** stream, const ptxgraft_device* device) {
     return call({{stream, "stream"}, {device, "device"}},
                 [&] { return capi::give(stream, device->device.create_stream()); });
+}
+
+ptxgraft_status ptxgraft_stream_create_with_options(ptxgraft_stream** stream, const ptxgraft_device* device,
+                                                    const ptxgraft_stream_options* options) {
+    return call({{stream, "stream"}, {device, "device"}}, [&]() -> Expected<void> {
+        const auto given = TRY(capi::options_of(options));
+        return capi::give(stream, device->device.create_stream(
+                                      {.priority = given.priority, .non_blocking = given.non_blocking != 0}));
+    });
+}
+
+ptxgraft_status ptxgraft_stream_create_borrowed(ptxgraft_stream** stream, const ptxgraft_device* device,
+                                                uint64_t handle) {
+    return call({{stream, "stream"}, {device, "device"}},
+                [&] { return capi::give(stream, device->device.borrow_stream(handle)); });
+}
+
+ptxgraft_status ptxgraft_stream_get_priorities(int32_t* least, int32_t* greatest,
+                                               const ptxgraft_device* device) {
+    return call({{least, "least"}, {greatest, "greatest"}, {device, "device"}}, [&]() -> Expected<void> {
+        const auto priorities = TRY(device->device.stream_priorities());
+        *least = priorities.least;
+        *greatest = priorities.greatest;
+        return {};
+    });
+}
+
+uint64_t ptxgraft_stream_get_handle(const ptxgraft_stream* stream) {
+    return get(stream, "stream", uint64_t{0}, [](const ptxgraft_stream& s) { return s.stream.handle(); });
 }
 
 void ptxgraft_stream_destroy(ptxgraft_stream* stream) { delete stream; }

@@ -21,14 +21,15 @@ Expected<void> give_statement(ptxgraft_statement* out, Expected<Statement> made)
 
 // A call that puts text where a statement stands, which may be none where the edit takes none.
 template <class Edit>
-ptxgraft_status edit_text(ptxgraft_statement* first, ptxgraft_module* module, Expected<Statement> (*find)(
-                              const ptxgraft_module&, ptxgraft_statement, const char*),
+ptxgraft_status edit_text(ptxgraft_statement* first, ptxgraft_module* module,
+                          Expected<Statement> (*find)(const ptxgraft_module&, ptxgraft_statement,
+                                                      const char*),
                           ptxgraft_statement at, const char* text, std::size_t size, Edit edit) {
     return call({{module, "module"}, {text, "text"}}, [&]() -> Expected<void> {
         const auto given = TRY(capi::text_at(text, size));
         const auto statement = TRY(find(*module, at, "at"));
-        return give_statement(
-            first, capi::with_source((module->module.*edit)(statement, given), given, "edit"));
+        return give_statement(first,
+                              capi::with_source((module->module.*edit)(statement, given), given, "edit"));
     });
 }
 

@@ -43,8 +43,8 @@ bool is_about_operands(Errc code) {
 // What verify says of an instruction alone; the place is in its name.
 Expected<void> verify_name(std::string_view name, std::string_view target, std::uint16_t version) {
     const std::string number = version == 0 ? "9.0" : fmt::format("{}.{}", version / 10, version % 10);
-    const std::string head = fmt::format(
-        ".version {}\n.target {}\n.address_size 64\n.entry k()\n{{\n", number, target.empty() ? "sm_90a" : target);
+    const std::string head = fmt::format(".version {}\n.target {}\n.address_size 64\n.entry k()\n{{\n",
+                                         number, target.empty() ? "sm_90a" : target);
     const auto module = TRY(syntax::parse(fmt::format("{}{};\n}}\n", head, name)));
     const auto begin = static_cast<std::uint32_t>(head.size());
     for (Error error : isa::verify(module)) {
@@ -144,8 +144,8 @@ ptxgraft_status ptxgraft_forms_get(ptxgraft_form_info* info, const ptxgraft_form
     return call({{info, "info"}, {forms, "forms"}}, [&]() -> Expected<void> {
         TRY(capi::check_index(form, forms->forms.size(), "form"));
         const isa::Form& f = forms->forms[form];
-        return capi::give_info(info, {sizeof(*info), f.name.c_str(), f.spelling.c_str(), f.operands.size(),
-                                      f.pure, f.effects});
+        return capi::give_info(
+            info, {sizeof(*info), f.name.c_str(), f.spelling.c_str(), f.operands.size(), f.pure, f.effects});
     });
 }
 
@@ -156,10 +156,9 @@ ptxgraft_status ptxgraft_forms_get_operand(ptxgraft_form_operand_info* info, con
         const isa::Form& f = forms->forms[form];
         TRY(capi::check_index(operand, f.operands.size(), "operand"));
         const isa::OperandSpec& o = f.operands[operand];
-        return capi::give_info(
-            info, {sizeof(*info), forms->types[form][operand].c_str(), o.low, o.high, o.step, o.count,
-                   o.is_output, o.is_vector, o.is_address, o.is_second, o.is_immediate, o.is_register,
-                   o.is_wide});
+        return capi::give_info(info, {sizeof(*info), forms->types[form][operand].c_str(), o.low, o.high,
+                                      o.step, o.count, o.is_output, o.is_vector, o.is_address, o.is_second,
+                                      o.is_immediate, o.is_register, o.is_wide});
     });
 }
 

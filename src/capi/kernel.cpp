@@ -125,4 +125,29 @@ ptxgraft_status ptxgraft_kernel_launch(const ptxgraft_kernel* kernel, const ptxg
     });
 }
 
+ptxgraft_status ptxgraft_kernel_get_occupancy(uint32_t* blocks, const ptxgraft_kernel* kernel,
+                                              uint32_t block_threads, uint32_t shared_size) {
+    return call({{blocks, "blocks"}, {kernel, "kernel"}}, [&]() -> Expected<void> {
+        const auto found =
+            TRY(kernel->kernel.function().blocks_per_multiprocessor(block_threads, shared_size));
+        *blocks = found;
+        return {};
+    });
+}
+
+ptxgraft_status ptxgraft_kernel_get_active_clusters(uint32_t* clusters, const ptxgraft_kernel* kernel,
+                                                    const ptxgraft_launch_options* options) {
+    return call({{clusters, "clusters"}, {kernel, "kernel"}}, [&]() -> Expected<void> {
+        const auto given = TRY(capi::options_of(options));
+        const auto found = TRY(kernel->kernel.function().active_clusters(capi::launch_config(given)));
+        *clusters = found;
+        return {};
+    });
+}
+
+ptxgraft_status ptxgraft_kernel_set_shared_percent(const ptxgraft_kernel* kernel, int32_t percent) {
+    return call({{kernel, "kernel"}},
+                [&] { return kernel->kernel.function().prefer_shared_memory(percent); });
+}
+
 }  // extern "C"

@@ -34,7 +34,9 @@ LaunchConfig launch_config(const ptxgraft_launch_options& given) {
         .shared_bytes = given.shared_size,
         .cluster = {given.cluster[0], given.cluster[1], given.cluster[2]},
         .cooperative = given.cooperative != 0,
+        .programmatic = given.programmatic != 0,
         .limits = {.instruction_budget = given.instruction_budget, .time_limit_ms = given.time_limit_ms}};
+    if (given.has_priority != 0) config.priority = given.priority;
     if (given.should_stop != nullptr)
         config.limits.should_stop = [ask = given.should_stop, payload = given.payload] {
             return ask(payload) != 0;

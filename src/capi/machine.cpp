@@ -13,8 +13,7 @@ using namespace ptxgraft;
 using capi::call;
 using capi::get;
 
-ptxgraft_machine::ptxgraft_machine(std::shared_ptr<const stack::InstructionSet> used, stack::Machine made)
-    : set(std::move(used)), machine(std::move(made)) {
+ptxgraft_machine::ptxgraft_machine(stack::Machine made) : machine(std::move(made)) {
     for (const SiteOperand& operand : machine.signature().operands)
         for (std::uint32_t element = 0; element < std::max(operand.count, 1u); ++element)
             registers.push_back({&operand, element});
@@ -84,9 +83,9 @@ Expected<void> give_machine(ptxgraft_machine** out, const ptxgraft_set* set, con
     if (given.ptx_version > UINT16_MAX)
         return fail(Errc::argument_invalid, fmt::format("ptx_version is {}", given.ptx_version));
     how.ptx_version = static_cast<std::uint16_t>(given.ptx_version);
-    auto used = set != nullptr ? set->set : stack::find_set("standard");
-    auto machine = TRY(stack::Machine::make(used, signature, how));
-    *out = new ptxgraft_machine(std::move(used), std::move(machine));
+    auto machine =
+        TRY(stack::Machine::make(set != nullptr ? set->set : stack::find_set("standard"), signature, how));
+    *out = new ptxgraft_machine(std::move(machine));
     return {};
 }
 
@@ -127,7 +126,8 @@ ptxgraft_status ptxgraft_machine_get_signature(char* text, size_t* size, const p
 
 ptxgraft_status ptxgraft_set_create_from_machine(ptxgraft_set** set, const ptxgraft_machine* machine) {
     return call({{set, "set"}, {machine, "machine"}}, [&]() -> Expected<void> {
-        *set = new ptxgraft_set{machine->set};
+        const auto held = std::make_shared<const stack::Machine>(machine->machine);  // which holds its set
+        *set = new ptxgraft_set{std::shared_ptr<const stack::InstructionSet>(held, &held->set())};
         return {};
     });
 }

@@ -15,8 +15,13 @@ using syntax::Statement;
 
 namespace ptxgraft::capi {
 
+// The handle is a pointer, a number and padding, whose bytes are anything.
 Statement statement_of(ptxgraft_statement statement) { return std::bit_cast<Statement>(statement); }
-ptxgraft_statement statement_of(Statement statement) { return std::bit_cast<ptxgraft_statement>(statement); }
+ptxgraft_statement statement_of(Statement statement) {
+    auto numbers = std::bit_cast<ptxgraft_statement>(statement);
+    numbers.numbers[1] &= 0xFFFFFFFFu;
+    return numbers;
+}
 
 }  // namespace ptxgraft::capi
 
@@ -142,7 +147,8 @@ ptxgraft_status ptxgraft_module_create_from_text(ptxgraft_module** module, const
     });
 }
 
-ptxgraft_status ptxgraft_module_create_from_any_text(ptxgraft_module** module, const char* text, size_t size) {
+ptxgraft_status ptxgraft_module_create_from_any_text(ptxgraft_module** module, const char* text,
+                                                     size_t size) {
     return call({{module, "module"}, {text, "text"}}, [&]() -> Expected<void> {
         const auto given = TRY(capi::text_at(text, size));
         auto parsed = TRY(syntax::parse_all(std::string(given)));
@@ -205,9 +211,9 @@ ptxgraft_status ptxgraft_diagnostics_get(ptxgraft_diagnostic_info* info,
         TRY(capi::check_index(diagnostic, diagnostics->all.size(), "diagnostic"));
         const auto& [error, place, message, description] = diagnostics->all[diagnostic];
         const Span span = error.span.known() ? error.span : Span{0, 0};
-        return capi::give_info(info, {sizeof(*info), static_cast<ptxgraft_status>(error.code), place.line,
-                                      place.column, 0, span.begin, span.end, message.c_str(),
-                                      description.c_str()});
+        return capi::give_info(
+            info, {sizeof(*info), static_cast<ptxgraft_status>(error.code), place.line, place.column, 0,
+                   span.begin, span.end, message.c_str(), description.c_str()});
     });
 }
 
@@ -233,8 +239,8 @@ ptxgraft_status ptxgraft_module_find_function(ptxgraft_statement* function, cons
         }
         std::vector<std::string_view> names;
         for (const Statement f : module->module.functions()) names.push_back(f.name());
-        return fail(Errc::argument_invalid, fmt::format("there is no function {}; there are: {}", name,
-                                                        fmt::join(names, ", ")));
+        return fail(Errc::argument_invalid,
+                    fmt::format("there is no function {}; there are: {}", name, fmt::join(names, ", ")));
     });
 }
 

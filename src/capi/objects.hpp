@@ -12,23 +12,35 @@
 #include <vector>
 
 #include "capi/boundary.hpp"
+#include "capi/observe.hpp"
 #include "ptxgraft/cache.hpp"
 #include "ptxgraft/evaluate.hpp"
 #include "ptxgraft/graph.hpp"
-#include "ptxgraft/host_memory.hpp"
 #include "ptxgraft/kernel.hpp"
 #include "ptxgraft/program.hpp"
 #include "ptxgraft/ptxgraft.h"
 
 struct ptxgraft_device {
-    explicit ptxgraft_device(ptxgraft::Device opened)
-        : device(std::move(opened)), name(device.name()), target(device.target()) {}
+    explicit ptxgraft_device(ptxgraft::Device opened, std::shared_ptr<ptxgraft::capi::Observation> of = {})
+        : device(std::move(opened)),
+          name(device.name()),
+          target(device.target()),
+          observation(std::move(of)) {}
     ptxgraft::Device device;
     std::string name, target;
     std::mutex output_mutex;
     std::string output;  ///< printed by kernels, not yet fetched
     mutable std::mutex properties_mutex;
     mutable std::optional<ptxgraft::DeviceProperties> properties;  ///< since they were asked for
+    std::shared_ptr<ptxgraft::capi::Observation> observation;      ///< null: launches are not observed
+};
+
+struct ptxgraft_timing {
+    ptxgraft::TimingGuard guard;
+};
+
+struct ptxgraft_current {
+    ptxgraft::CurrentDevice guard;
 };
 
 /// A report whose findings are put into words.
@@ -45,7 +57,6 @@ struct ptxgraft_report {
 
 struct ptxgraft_buffer {
     ptxgraft::Buffer buffer;
-    std::unique_ptr<const ptxgraft::LentMemory> lent = {};  ///< of the host, where `buffer` is that
 };
 
 struct ptxgraft_stream {
@@ -110,14 +121,12 @@ struct ptxgraft_set {
 };
 
 struct ptxgraft_machine {
-    ptxgraft_machine(std::shared_ptr<const ptxgraft::stack::InstructionSet> used,
-                     ptxgraft::stack::Machine made);
+    explicit ptxgraft_machine(ptxgraft::stack::Machine made);
     /// A register of the signature.
     struct Register {
         const ptxgraft::SiteOperand* operand = nullptr;  ///< of the machine's signature
         std::uint32_t element = 0;
     };
-    std::shared_ptr<const ptxgraft::stack::InstructionSet> set;
     ptxgraft::stack::Machine machine;
     std::vector<Register> registers;
     mutable std::once_flag hashed;

@@ -98,7 +98,7 @@ ptxgraft_status ptxgraft_program_create_from_expression(ptxgraft_program** progr
     return call({{program, "program"}, {machine, "machine"}, {text, "text"}}, [&]() -> Expected<void> {
         const auto how = TRY(capi::options_of(options));
         const auto given = TRY(capi::text_at(text, size));
-        if (machine->set != expression_set())
+        if (&machine->machine.set() != expression_set().get())
             return fail(
                 Errc::argument_invalid,
                 std::string("the machine's set is not \"expression\", which expressions are read for"));

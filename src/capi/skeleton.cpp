@@ -77,7 +77,7 @@ ptxgraft_status ptxgraft_skeleton_create_from_cuda(ptxgraft_skeleton** skeleton,
         const auto cuda = TRY(capi::cuda_options(options));
         const auto text = TRY(capi::text_at(source, size));
         return capi::give_skeleton(skeleton,
-                             capi::with_source(Skeleton::from_cuda(text, cuda), text, cuda.file_name));
+                                   capi::with_source(Skeleton::from_cuda(text, cuda), text, cuda.file_name));
     });
 }
 
@@ -97,7 +97,8 @@ ptxgraft_status ptxgraft_skeleton_create_from_ptx(ptxgraft_skeleton** skeleton, 
                                                   size_t size) {
     return call({{skeleton, "skeleton"}, {ptx, "ptx"}}, [&]() -> Expected<void> {
         const auto text = TRY(capi::text_at(ptx, size));
-        return capi::give_skeleton(skeleton, capi::with_source(Skeleton::from_ptx(std::string(text)), text, "ptx"));
+        return capi::give_skeleton(skeleton,
+                                   capi::with_source(Skeleton::from_ptx(std::string(text)), text, "ptx"));
     });
 }
 

@@ -84,12 +84,12 @@ template <class Struct> [[nodiscard]] Expected<void> give_info(Struct* out, cons
     static_assert(offsetof(Struct, last_field) + sizeof(Struct::last_field) == sizeof(Struct))
 
 // Options, which the caller fills.
-PTXGRAFT_VERSIONED(ptxgraft_device_options, 64, excuse_count, PTXGRAFT_DEVICE_OPTIONS_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_device_options, 64, profile, PTXGRAFT_DEVICE_OPTIONS_INIT);
 PTXGRAFT_VERSIONED(ptxgraft_tensor_map_options, 72, fill, PTXGRAFT_TENSOR_MAP_OPTIONS_INIT);
 PTXGRAFT_VERSIONED(ptxgraft_sum_options, 40, magnitudes, PTXGRAFT_SUM_OPTIONS_INIT);
 PTXGRAFT_VERSIONED(ptxgraft_cuda_options, 80, cache, PTXGRAFT_CUDA_OPTIONS_INIT);
 PTXGRAFT_VERSIONED(ptxgraft_graft_options, 48, stop, PTXGRAFT_GRAFT_OPTIONS_INIT);
-PTXGRAFT_VERSIONED(ptxgraft_launch_options, 96, payload, PTXGRAFT_LAUNCH_OPTIONS_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_launch_options, 96, zero, PTXGRAFT_LAUNCH_OPTIONS_INIT);
 
 PTXGRAFT_VERSIONED(ptxgraft_stub_options, 48, flush_subnormals, PTXGRAFT_STUB_OPTIONS_INIT);
 PTXGRAFT_VERSIONED(ptxgraft_batch_options, 56, variants_per_module, PTXGRAFT_BATCH_OPTIONS_INIT);
@@ -105,8 +105,19 @@ PTXGRAFT_VERSIONED(ptxgraft_error_options, 80, zero, PTXGRAFT_ERROR_OPTIONS_INIT
 PTXGRAFT_VERSIONED(ptxgraft_verify_options, 24, zero, PTXGRAFT_VERIFY_OPTIONS_INIT);
 PTXGRAFT_VERSIONED(ptxgraft_plan_options, 40, is_reference, PTXGRAFT_PLAN_OPTIONS_INIT);
 PTXGRAFT_VERSIONED(ptxgraft_trial_options, 96, cache, PTXGRAFT_TRIAL_OPTIONS_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_search_options, 24, strategy, PTXGRAFT_SEARCH_OPTIONS_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_results, 104, refined, PTXGRAFT_RESULTS_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_run_options, 64, zero, PTXGRAFT_RUN_OPTIONS_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_pool_options, 112, zero, PTXGRAFT_POOL_OPTIONS_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_check_request, 40, variant_count, PTXGRAFT_CHECK_REQUEST_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_variable_options, 56, zero, PTXGRAFT_VARIABLE_OPTIONS_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_entry_directives, 56, zero, PTXGRAFT_ENTRY_DIRECTIVES_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_emitted_site, 56, pure, PTXGRAFT_EMITTED_SITE_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_stream_options, 16, non_blocking, PTXGRAFT_STREAM_OPTIONS_INIT);
 
 // Nor has what was added to options padding between its fields: earlier libraries want zeros there.
+static_assert(sizeof(ptxgraft_device_options) == 64 + 3 * sizeof(void*) + 6 * sizeof(int));
+static_assert(sizeof(ptxgraft_launch_options) == 96 + 4 * sizeof(int));
 static_assert(sizeof(ptxgraft_graft_options) == 48 + 2 * sizeof(int) + 10 * sizeof(void*));
 
 // Infos, which the library fills.
@@ -145,6 +156,15 @@ PTXGRAFT_VERSIONED(ptxgraft_form_operand_info, 72, is_wide, PTXGRAFT_FORM_OPERAN
 PTXGRAFT_VERSIONED(ptxgraft_plan_info, 72, shared_size, PTXGRAFT_PLAN_INFO_INIT);
 PTXGRAFT_VERSIONED(ptxgraft_tensor_info, 80, zeroed, PTXGRAFT_TENSOR_INFO_INIT);
 PTXGRAFT_VERSIONED(ptxgraft_trial_info, 104, stack_size, PTXGRAFT_TRIAL_INFO_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_tunable_info, 32, value_count, PTXGRAFT_TUNABLE_INFO_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_candidate_info, 56, zero, PTXGRAFT_CANDIDATE_INFO_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_summary_info, 40, zero, PTXGRAFT_SUMMARY_INFO_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_elite_info, 72, tunable_count, PTXGRAFT_ELITE_INFO_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_worker_info, 72, has_network, PTXGRAFT_WORKER_INFO_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_pool_report, 56, zero, PTXGRAFT_POOL_REPORT_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_check_info, 104, regime, PTXGRAFT_CHECK_INFO_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_profile_line, 88, zero, PTXGRAFT_PROFILE_LINE_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_profile_class, 48, global_size, PTXGRAFT_PROFILE_CLASS_INIT);
 
 #undef PTXGRAFT_VERSIONED
 
@@ -155,6 +175,7 @@ static_assert(sizeof(ptxgraft_graft) == 16 && sizeof(ptxgraft_argument) == 24 &&
               sizeof(ptxgraft_planned_launch) == 32 && sizeof(ptxgraft_instruction) == 8 &&
               sizeof(ptxgraft_placed_constant) == 24 && sizeof(ptxgraft_constant_source) == 48 &&
               sizeof(ptxgraft_programs) == 32 && sizeof(ptxgraft_input_range) == 16 &&
-              sizeof(ptxgraft_statement) == 16);
+              sizeof(ptxgraft_statement) == 16 && sizeof(ptxgraft_variant) == 32 &&
+              sizeof(ptxgraft_site_argument) == 40);
 
 }  // namespace ptxgraft::capi

@@ -10,6 +10,7 @@
 #include "capi/named.hpp"
 #include "capi/objects.hpp"
 #include "capi/texts.hpp"
+#include "ptxgraft/template_json.hpp"
 
 using namespace ptxgraft;
 using capi::call;
@@ -199,10 +200,9 @@ ptxgraft_status ptxgraft_plan_get_tensor(ptxgraft_tensor_info* info, const ptxgr
     return call({{info, "info"}, {plan, "plan"}}, [&]() -> Expected<void> {
         const auto found = TRY(tensor_at(*plan, tensor));
         const TemplateTensor& t = *found;
-        return capi::give_info(info, {sizeof(*info), t.name.c_str(), t.type.c_str(), t.shape.data(),
-                                      t.shape.size(), t.bytes, t.low, t.high,
-                                      static_cast<ptxgraft_access>(t.access), t.nullable, t.is_places,
-                                      t.zeroed});
+        return capi::give_info(
+            info, {sizeof(*info), t.name.c_str(), t.type.c_str(), t.shape.data(), t.shape.size(), t.bytes,
+                   t.low, t.high, static_cast<ptxgraft_access>(t.access), t.nullable, t.is_places, t.zeroed});
     });
 }
 

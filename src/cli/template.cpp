@@ -13,6 +13,7 @@
 #include "array/npy.hpp"
 #include "array/scalar.hpp"
 #include "print_json.hpp"
+#include "ptxgraft/template_json.hpp"
 #include "skeleton_input.hpp"
 #include "template_flags.hpp"
 #include "tensor/words.hpp"

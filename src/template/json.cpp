@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "array/scalar.hpp"
-#include "ptxgraft/template.hpp"
+#include "ptxgraft/template_json.hpp"
 
 namespace ptxgraft {
 namespace {

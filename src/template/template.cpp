@@ -41,11 +41,19 @@ Expected<std::string> objection(const Template::Data& data, const Names& names) 
     return std::string();
 }
 
-// Calls `visit` for each combination of tunables from this one on that is not ruled out by those before it.
+// Whether the manifest rules out all combinations that begin with these choices: what asks for a tunable that
+// is not chosen yet says nothing.
+bool is_ruled_out(const Template::Data& data, const Choices& choices) {
+    const char* const unknown = choices.size() == data.tunables.size() ? "?" : "";
+    Names names = templates::names_of(data, choices);
+    if (!templates::add_derived(data, names)) return *unknown != '\0';
+    return !objection(data, names).value_or(unknown).empty();
+}
+
+// Calls `visit` for each combination of tunables from this one on that is not ruled out.
 template <class Visit>
 void each_combination(const Template::Data& data, std::size_t from, Choices& choices, const Visit& visit) {
-    Names names = templates::names_of(data, choices);
-    if (!templates::add_derived(data, names) || !objection(data, names).value_or("?").empty()) return;
+    if (is_ruled_out(data, choices)) return;
     if (from == data.tunables.size()) return visit(choices);
     const TemplateTunable& tunable = data.tunables[from];
     for (const Choice& value : tunable.values) {

@@ -2,6 +2,45 @@
 #include <ptxgraft/ptxgraft.h>
 
 int c_header(void);
+size_t further_sizes(void);
+
+size_t further_sizes(void) {
+    ptxgraft_verify_options a0 = PTXGRAFT_VERIFY_OPTIONS_INIT;
+    ptxgraft_diagnostic_info a1 = PTXGRAFT_DIAGNOSTIC_INFO_INIT;
+    ptxgraft_statement_info a2 = PTXGRAFT_STATEMENT_INFO_INIT;
+    ptxgraft_declared_info a3 = PTXGRAFT_DECLARED_INFO_INIT;
+    ptxgraft_form_info a4 = PTXGRAFT_FORM_INFO_INIT;
+    ptxgraft_form_operand_info a5 = PTXGRAFT_FORM_OPERAND_INFO_INIT;
+    ptxgraft_plan_options a6 = PTXGRAFT_PLAN_OPTIONS_INIT;
+    ptxgraft_trial_options a7 = PTXGRAFT_TRIAL_OPTIONS_INIT;
+    ptxgraft_plan_info a8 = PTXGRAFT_PLAN_INFO_INIT;
+    ptxgraft_tensor_info a9 = PTXGRAFT_TENSOR_INFO_INIT;
+    ptxgraft_trial_info a10 = PTXGRAFT_TRIAL_INFO_INIT;
+    ptxgraft_search_options a11 = PTXGRAFT_SEARCH_OPTIONS_INIT;
+    ptxgraft_results a12 = PTXGRAFT_RESULTS_INIT;
+    ptxgraft_run_options a13 = PTXGRAFT_RUN_OPTIONS_INIT;
+    ptxgraft_tunable_info a14 = PTXGRAFT_TUNABLE_INFO_INIT;
+    ptxgraft_candidate_info a15 = PTXGRAFT_CANDIDATE_INFO_INIT;
+    ptxgraft_summary_info a16 = PTXGRAFT_SUMMARY_INFO_INIT;
+    ptxgraft_elite_info a17 = PTXGRAFT_ELITE_INFO_INIT;
+    ptxgraft_pool_options a18 = PTXGRAFT_POOL_OPTIONS_INIT;
+    ptxgraft_check_request a19 = PTXGRAFT_CHECK_REQUEST_INIT;
+    ptxgraft_worker_info a20 = PTXGRAFT_WORKER_INFO_INIT;
+    ptxgraft_pool_report a21 = PTXGRAFT_POOL_REPORT_INIT;
+    ptxgraft_check_info a22 = PTXGRAFT_CHECK_INFO_INIT;
+    ptxgraft_variable_options a23 = PTXGRAFT_VARIABLE_OPTIONS_INIT;
+    ptxgraft_entry_directives a24 = PTXGRAFT_ENTRY_DIRECTIVES_INIT;
+    ptxgraft_emitted_site a25 = PTXGRAFT_EMITTED_SITE_INIT;
+    ptxgraft_stream_options a26 = PTXGRAFT_STREAM_OPTIONS_INIT;
+    ptxgraft_profile_line a27 = PTXGRAFT_PROFILE_LINE_INIT;
+    ptxgraft_profile_class a28 = PTXGRAFT_PROFILE_CLASS_INIT;
+    return a0.struct_size + a1.struct_size + a2.struct_size + a3.struct_size + a4.struct_size +
+           a5.struct_size + a6.struct_size + a7.struct_size + a8.struct_size + a9.struct_size +
+           a10.struct_size + a11.struct_size + a12.struct_size + a13.struct_size + a14.struct_size +
+           a15.struct_size + a16.struct_size + a17.struct_size + a18.struct_size + a19.struct_size +
+           a20.struct_size + a21.struct_size + a22.struct_size + a23.struct_size + a24.struct_size +
+           a25.struct_size + a26.struct_size + a27.struct_size + a28.struct_size;
+}
 
 int c_header(void) {
     const uint32_t value = 5;
@@ -62,5 +101,6 @@ int c_header(void) {
                          cuda.struct_size + device.struct_size + graft.struct_size + launch.struct_size +
                          site.struct_size + operand.struct_size + copy.struct_size + times.struct_size +
                          parameter.struct_size + arguments[1].size;
-    return sizes + more_sizes + stack_sizes > 0 ? PTXGRAFT_STATUS_ok : PTXGRAFT_STATUS_argument_invalid;
+    return sizes + more_sizes + stack_sizes + further_sizes() > 0 ? PTXGRAFT_STATUS_ok
+                                                                  : PTXGRAFT_STATUS_argument_invalid;
 }

@@ -158,22 +158,22 @@ TEST(CApiMachine, RegistersAreThoseOfTheSignature) {
 
 TEST(CApiMachine, EffectsNeedLeave) {
     const CSet set = set_of("ld.global.f32\n");
-    const std::string text = "p ld.global.f32 -> y";
     const char* const signature = "in u64 p, out f32 y";
-    CProgram program;
-    EXPECT_NE(
-        ptxgraft_program_create_from_text(&program, machine_of(signature, set), text.data(), text.size()),
-        PTXGRAFT_STATUS_ok);
+    const auto compile = [](const ptxgraft_machine* machine) {
+        CStub stub;
+        return ptxgraft_stub_create_from_compiled(&stub, program_of("p ld.global.f32 -> y", machine), machine,
+                                                  nullptr);
+    };
+    EXPECT_EQ(compile(machine_of(signature, set)), PTXGRAFT_STATUS_stub_effect_forbidden);
     ptxgraft_machine_options options = PTXGRAFT_MACHINE_OPTIONS_INIT;
     options.allowed = PTXGRAFT_EFFECT_load;
-    CMachine machine;
+    CMachine machine, none;
     ASSERT_OK(ptxgraft_machine_create(&machine, set, signature, &options));
-    EXPECT_OK(ptxgraft_program_create_from_text(&program, machine, text.data(), text.size()));
+    EXPECT_OK(compile(machine));
     options.allowed = 1u << 20;
-    CMachine none;
     EXPECT_INVALID(ptxgraft_machine_create(&none, set, signature, &options), "allowed is 0x100000");
     options.allowed = 0;
-    options.target = "sm_12";
+    options.target = "sm_99";
     EXPECT_EQ(ptxgraft_machine_create(&none, set, signature, &options), PTXGRAFT_STATUS_target_unknown);
     EXPECT_EQ(none, nullptr);
 }

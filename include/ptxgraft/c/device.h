@@ -62,13 +62,28 @@ typedef struct ptxgraft_device_options {
         source that `.loc` names. A launch goes on from them. */
     const char* const* excuses;
     size_t excuse_count;
+    uint64_t shadow_size; /**< of the host, for the memory that races are looked for in; 0: 1 GiB */
+    /** May be null. Called with each executed instruction as a line (emulator_observer.hpp has its form), on
+        the thread that launches, which then runs the launch alone. It launches and copies nothing on this
+        device. It is not called any more once the device is destroyed, whatever kernels are left. */
+    void (*trace)(const char* line, size_t size, void* payload);
+    void* payload;
+    uint32_t trace_block[3]; /**< only this one is traced, where `trace_some` has bit 0 */
+    uint32_t trace_warp;     /**< only this one of each block, where it has bit 1 */
+    uint32_t trace_some;
+    uint32_t profile; /**< 1: launches are counted line by line (profile.h); they run on one thread */
 } ptxgraft_device_options;
 #define PTXGRAFT_DEVICE_OPTIONS_INIT \
-    { sizeof(ptxgraft_device_options), 0, 0, 0, 0, 0, 0, NULL, NULL, 0 }
+    { sizeof(ptxgraft_device_options), 0, 0, 0, 0, 0, 0, NULL, NULL, 0, 0, NULL, NULL, {0, 0, 0}, 0, 0, 0 }
 /** As ptxgraft_device_open. `options` may be null. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_device_open_with_options(ptxgraft_device** device, const char* name,
                                                                  const ptxgraft_device_options* options);
+/** The GPU of a context that somebody else made and destroys, later than the device: `context` is a
+    CUcontext, as a number. */
+PTXGRAFT_C_API ptxgraft_status ptxgraft_device_open_borrowed(ptxgraft_device** device, uint64_t context);
 PTXGRAFT_C_API void ptxgraft_device_destroy(ptxgraft_device* device);
+/** Its CUcontext, as a number, for others who work in it; of the emulator 0. */
+PTXGRAFT_C_API uint64_t ptxgraft_device_get_context(const ptxgraft_device* device);
 
 /** Number of GPUs; 0 when there is no driver, or when it does not start. */
 PTXGRAFT_C_API uint32_t ptxgraft_device_get_cuda_count(void);
@@ -125,6 +140,29 @@ PTXGRAFT_C_API ptxgraft_status ptxgraft_device_synchronize(const ptxgraft_device
 /** Text: what kernels on the emulator printed since this call last succeeded with a buffer. A GPU's driver
     writes to standard output itself. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_device_take_output(char* text, size_t* size, ptxgraft_device* device);
+
+/** How much of the L2 cache is kept for accesses that ask to persist, at most
+    ptxgraft_device_properties::persisting_l2_size. It is of the context, for all who work in it. The emulator
+    has no cache: nothing happens. */
+PTXGRAFT_C_API ptxgraft_status ptxgraft_device_set_persisting_l2(const ptxgraft_device* device, size_t size);
+PTXGRAFT_C_API ptxgraft_status ptxgraft_device_get_persisting_l2(size_t* size, const ptxgraft_device* device);
+/** Makes all lines that persist usual ones again. */
+PTXGRAFT_C_API ptxgraft_status ptxgraft_device_clear_persisting_l2(const ptxgraft_device* device);
+/** Modules that are loaded on this GPU by this process and not unloaded yet; of the emulator 0. */
+PTXGRAFT_C_API size_t ptxgraft_device_get_module_count(const ptxgraft_device* device);
+
+/** As long as it lives, no other thread loads or unloads a module on this GPU: what would be in measured
+    times. It is made and destroyed on one thread, which does not wait for one that loads. */
+typedef struct ptxgraft_timing ptxgraft_timing;
+PTXGRAFT_C_API ptxgraft_status ptxgraft_timing_create(ptxgraft_timing** timing,
+                                                      const ptxgraft_device* device);
+PTXGRAFT_C_API void ptxgraft_timing_destroy(ptxgraft_timing* timing);
+/** As long as it lives, the device's context is current in the thread that made it, and a launch there is one
+    call of the driver. It is destroyed on the same thread, in the reverse order of others. */
+typedef struct ptxgraft_current ptxgraft_current;
+PTXGRAFT_C_API ptxgraft_status ptxgraft_current_create(ptxgraft_current** current,
+                                                       const ptxgraft_device* device);
+PTXGRAFT_C_API void ptxgraft_current_destroy(ptxgraft_current* current);
 
 /** What launches on an emulator did, and what its checks found where they keep going. It never changes.
     Threads: any number read one at once. */
@@ -194,6 +232,10 @@ typedef struct ptxgraft_buffer ptxgraft_buffer;
 /** Allocates; what the memory holds is not specified. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_buffer_create(ptxgraft_buffer** buffer, const ptxgraft_device* device,
                                                       size_t size);
+/** Memory that somebody else owns and frees, later than the buffer, at a device address. */
+PTXGRAFT_C_API ptxgraft_status ptxgraft_buffer_create_borrowed(ptxgraft_buffer** buffer,
+                                                               const ptxgraft_device* device,
+                                                               uint64_t address, size_t size);
 PTXGRAFT_C_API void ptxgraft_buffer_destroy(ptxgraft_buffer* buffer);
 
 /** Copies host memory into the buffer from `offset` on. Of no bytes `data` may be null, here and below. */
@@ -204,6 +246,10 @@ PTXGRAFT_C_API ptxgraft_status ptxgraft_buffer_read(void* data, const ptxgraft_b
                                                     size_t size);
 /** Sets every byte. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_buffer_fill(ptxgraft_buffer* buffer, uint8_t value);
+/** The same with bytes that no kernel is to read: the emulator finds those that do. */
+PTXGRAFT_C_API ptxgraft_status ptxgraft_buffer_fill_unwritten(ptxgraft_buffer* buffer, uint8_t value);
+/** Copies another buffer of the same device and size, without the host. */
+PTXGRAFT_C_API ptxgraft_status ptxgraft_buffer_copy(ptxgraft_buffer* buffer, const ptxgraft_buffer* source);
 PTXGRAFT_C_API size_t ptxgraft_buffer_get_size(const ptxgraft_buffer* buffer);
 /** The device address, for pointers within structs that are given to a kernel. */
 PTXGRAFT_C_API uint64_t ptxgraft_buffer_get_address(const ptxgraft_buffer* buffer);
@@ -212,6 +258,27 @@ PTXGRAFT_C_API uint64_t ptxgraft_buffer_get_address(const ptxgraft_buffer* buffe
 typedef struct ptxgraft_stream ptxgraft_stream;
 PTXGRAFT_C_API ptxgraft_status ptxgraft_stream_create(ptxgraft_stream** stream,
                                                       const ptxgraft_device* device);
+/** How a stream is made. */
+typedef struct ptxgraft_stream_options {
+    size_t struct_size;
+    int32_t priority;      /**< lower numbers come first; 0 is usual */
+    uint32_t non_blocking; /**< 1: it does not wait for launches without a stream, nor they for it */
+} ptxgraft_stream_options;
+#define PTXGRAFT_STREAM_OPTIONS_INIT \
+    { sizeof(ptxgraft_stream_options), 0, 0 }
+PTXGRAFT_C_API ptxgraft_status ptxgraft_stream_create_with_options(ptxgraft_stream** stream,
+                                                                   const ptxgraft_device* device,
+                                                                   const ptxgraft_stream_options* options);
+/** A stream that somebody else made in the device's context and destroys later: `handle` is a CUstream, as a
+    number (PyTorch: torch.cuda.current_stream().cuda_stream); 0 is the default stream. */
+PTXGRAFT_C_API ptxgraft_status ptxgraft_stream_create_borrowed(ptxgraft_stream** stream,
+                                                               const ptxgraft_device* device,
+                                                               uint64_t handle);
+/** The priorities that make a difference: the most urgent is the lowest number. */
+PTXGRAFT_C_API ptxgraft_status ptxgraft_stream_get_priorities(int32_t* least, int32_t* greatest,
+                                                              const ptxgraft_device* device);
+/** Its CUstream, as a number; of the emulator 0. */
+PTXGRAFT_C_API uint64_t ptxgraft_stream_get_handle(const ptxgraft_stream* stream);
 PTXGRAFT_C_API void ptxgraft_stream_destroy(ptxgraft_stream* stream);
 PTXGRAFT_C_API ptxgraft_status ptxgraft_stream_synchronize(const ptxgraft_stream* stream);
 

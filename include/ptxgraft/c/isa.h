@@ -2,7 +2,7 @@
 #define PTXGRAFT_C_ISA_H
 /**
  * @file isa.h
- * The table of PTX instructions: whether one exists, and in which forms. isa.hpp says what a form is. Threads:
+ * The table of PTX instructions: whether one exists, and its forms (isa.hpp says what one is). Threads:
  * every function may be called from any number at once.
  */
 

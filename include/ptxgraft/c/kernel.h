@@ -118,9 +118,18 @@ typedef struct ptxgraft_launch_options {
         launch or copy on the same device is PTXGRAFT_STATUS_device_in_use. */
     int (*should_stop)(void* payload);
     void* payload;
+    /** 1: it may begin before the kernel in front of it in the stream has ended, and waits where it says
+        griddepcontrol.wait. It changes the time alone. */
+    uint32_t programmatic;
+    uint32_t has_priority; /**< 1: `priority` counts instead of the stream's */
+    int32_t priority;      /**< lower numbers come first: a hint, of a GPU alone */
+    uint32_t zero;         /**< always 0 */
 } ptxgraft_launch_options;
-#define PTXGRAFT_LAUNCH_OPTIONS_INIT \
-    { sizeof(ptxgraft_launch_options), {1, 1, 1}, {1, 1, 1}, 0, NULL, {1, 1, 1}, 0, 0, 0, NULL, NULL }
+#define PTXGRAFT_LAUNCH_OPTIONS_INIT                                                                       \
+    {                                                                                                      \
+        sizeof(ptxgraft_launch_options), {1, 1, 1}, {1, 1, 1}, 0, NULL, {1, 1, 1}, 0, 0, 0, NULL, NULL, 0, \
+            0, 0, 0                                                                                        \
+    }
 
 /** An argument: a buffer, whose address the kernel gets, or else a value of `size` bytes, exactly the
     parameter's; not both. Final. */
@@ -139,6 +148,19 @@ typedef struct ptxgraft_argument {
 PTXGRAFT_C_API ptxgraft_status ptxgraft_kernel_launch(const ptxgraft_kernel* kernel,
                                                       const ptxgraft_launch_options* options,
                                                       const ptxgraft_argument* arguments, size_t count);
+
+/** Blocks of so many threads and bytes of dynamic shared memory that a multiprocessor runs at once; 0: a
+    launch is not possible. */
+PTXGRAFT_C_API ptxgraft_status ptxgraft_kernel_get_occupancy(uint32_t* blocks, const ptxgraft_kernel* kernel,
+                                                             uint32_t block_threads, uint32_t shared_size);
+/** Clusters of a launch that the whole device runs at once. */
+PTXGRAFT_C_API ptxgraft_status ptxgraft_kernel_get_active_clusters(uint32_t* clusters,
+                                                                   const ptxgraft_kernel* kernel,
+                                                                   const ptxgraft_launch_options* options);
+/** How much of a multiprocessor's memory should be shared memory, in percent of the most; -1: as the driver
+    likes. A hint, for all handles of the kernel. */
+PTXGRAFT_C_API ptxgraft_status ptxgraft_kernel_set_shared_percent(const ptxgraft_kernel* kernel,
+                                                                  int32_t percent);
 
 #ifdef __cplusplus
 }

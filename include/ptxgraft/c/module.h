@@ -127,8 +127,7 @@ PTXGRAFT_C_API ptxgraft_status ptxgraft_statement_get_neighbour(ptxgraft_stateme
 /** An entry or a function by name; the definition, where there is one. PTXGRAFT_STATUS_argument_invalid
     names those that there are. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_module_find_function(ptxgraft_statement* function,
-                                                             const ptxgraft_module* module,
-                                                             const char* name);
+                                                             const ptxgraft_module* module, const char* name);
 
 /** A statement; strings live as long as the module. */
 typedef struct ptxgraft_statement_info {
@@ -146,10 +145,8 @@ typedef struct ptxgraft_statement_info {
     uint32_t is_entry;      /**< 1: an `.entry` */
     uint32_t is_definition; /**< 1: a function with a body */
 } ptxgraft_statement_info;
-#define PTXGRAFT_STATEMENT_INFO_INIT                                                                         \
-    {                                                                                                        \
-        sizeof(ptxgraft_statement_info), NULL, NULL, 0, 0, 0, 0, 0, 0, PTXGRAFT_STATEMENT_version, 0, 0, 0 \
-    }
+#define PTXGRAFT_STATEMENT_INFO_INIT \
+    { sizeof(ptxgraft_statement_info), NULL, NULL, 0, 0, 0, 0, 0, 0, PTXGRAFT_STATEMENT_version, 0, 0, 0 }
 PTXGRAFT_C_API ptxgraft_status ptxgraft_statement_get_info(ptxgraft_statement_info* info,
                                                            const ptxgraft_module* module,
                                                            ptxgraft_statement statement);
@@ -205,9 +202,8 @@ PTXGRAFT_C_API ptxgraft_status ptxgraft_statement_replace(ptxgraft_statement* fi
 /** Takes it away, with the blanks and comments before it. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_statement_remove(ptxgraft_module* module, ptxgraft_statement at);
 /** Other statements between the braces of a function or block. */
-PTXGRAFT_C_API ptxgraft_status ptxgraft_statement_replace_body(ptxgraft_module* module,
-                                                               ptxgraft_statement at, const char* text,
-                                                               size_t size);
+PTXGRAFT_C_API ptxgraft_status ptxgraft_statement_replace_body(ptxgraft_module* module, ptxgraft_statement at,
+                                                               const char* text, size_t size);
 /** Other parts of an instruction; the rest stays byte for byte. "sub"; "%f2"; "!%p1", or "" for no guard. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_statement_set_opcode(ptxgraft_module* module, ptxgraft_statement at,
                                                              const char* opcode);

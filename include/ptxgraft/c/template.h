@@ -146,9 +146,9 @@ typedef struct ptxgraft_trial_options {
     size_t graft_count;
     const char* const* null_tensors; /**< names of tensors that are null pointers */
     size_t null_tensor_count;
-    uint64_t seed;    /**< of the inputs */
-    uint32_t repeats; /**< on a GPU: launches that are timed */
-    uint32_t zero;    /**< always 0 */
+    uint64_t seed;               /**< of the inputs */
+    uint32_t repeats;            /**< on a GPU: launches that are timed */
+    uint32_t zero;               /**< always 0 */
     const ptxgraft_cache* cache; /**< may be null */
 } ptxgraft_trial_options;
 #define PTXGRAFT_TRIAL_OPTIONS_INIT \
@@ -164,10 +164,10 @@ typedef struct ptxgraft_trial_info {
     double allowed;           /**< of |got - wanted| */
     double largest_error;     /**< over all elements */
     uint64_t wrong, elements;
-    double milliseconds;  /**< the median of a GPU's timed launches; else 0 */
-    uint32_t is_right;    /**< 1: every element is */
-    uint32_t registers;   /**< of the entry's machine code; 0 without */
-    uint32_t spill_size;  /**< stores and loads together */
+    double milliseconds; /**< the median of a GPU's timed launches; else 0 */
+    uint32_t is_right;   /**< 1: every element is */
+    uint32_t registers;  /**< of the entry's machine code; 0 without */
+    uint32_t spill_size; /**< stores and loads together */
     uint32_t stack_size;
 } ptxgraft_trial_info;
 #define PTXGRAFT_TRIAL_INFO_INIT \
