@@ -9,7 +9,6 @@
  * |---|---|
  * | c/status.h | errors, versions |
  * | c/device.h | devices, their properties and memory, streams, events, what the emulator's checks found |
- * | c/host_memory.h | memory of the host that the emulator works on in place |
  * | c/tensor.h | tensor maps; bounds of tensor-core sums |
  * | c/cache.h | the cache, in memory and in a folder |
  * | c/assembler.h | assemblers, worker processes, stops |
@@ -101,7 +100,7 @@
  *   object the value is 0, or "" where it is a string, and the thread's error message says that the object is
  *   null. A getter by index gives NULL where there is nothing of that index, or no object, and the message
  *   says so.
- * - **Ownership**: what `create`, `open`, `prepare` or `take_report` gave is the caller's, until `destroy`;
+ * - **Ownership**: what `create`, `open`, `prepare`, `ask` or `take` gave is the caller's, until `destroy`;
  *   `destroy(NULL)` does nothing. Objects keep alive what they depend on: they may be destroyed in any order.
  *   Inputs are copied or used within the call; the library keeps no pointer of the caller. Strings that a
  *   getter returns or an info struct holds belong to the object that was asked and live as long as it.
@@ -124,14 +123,14 @@
  *   - Less than the first version had is refused.
  *   - ptxgraft_graft, ptxgraft_candidate, ptxgraft_site_route, ptxgraft_limit, ptxgraft_argument,
  *     ptxgraft_planned_launch, ptxgraft_tensor_map, ptxgraft_instruction, ptxgraft_placed_constant,
- *     ptxgraft_constant_source, ptxgraft_programs, ptxgraft_input_range, ptxgraft_statement, ptxgraft_variant and ptxgraft_site_argument have no
- *     struct_size, since they stand in arrays and are passed by value. They are final: they will never
- *     change.
+ *     ptxgraft_constant_source, ptxgraft_programs, ptxgraft_input_range, ptxgraft_statement,
+ *     ptxgraft_variant and ptxgraft_site_argument have no struct_size: they stand in arrays and are passed
+ *     by value. They are final: they will never change.
  * - **Threads**: every function may be called from several threads at once, also on one object; only its
- *   `destroy` comes after all other calls with that object, and an event, a graph or a stream that is
- *   captured is used by one thread at a time. An object among the options of a call is one that the call is
- *   with. Launches and copies on one emulator device take turns, first come, first served; making and
- *   destroying kernels, buffers and all else does not wait for them. The error message is the thread's own.
+ *   `destroy` comes after all other calls with that object, and what its type says is one thread's (an event,
+ *   a graph, a search, a captured stream) or is changed by a call (a module, an evaluator) is no other's
+ *   meanwhile; what options name a call is with. Launches and copies on one emulator take turns, first come,
+ *   first served; all else does not wait for them. The error message is the thread's own.
  * - **Indices** count from 0. Sizes and offsets are in bytes, times in milliseconds.
  */
 
@@ -143,7 +142,6 @@
 #include "ptxgraft/c/evaluate.h"
 #include "ptxgraft/c/graft.h"
 #include "ptxgraft/c/graph.h"
-#include "ptxgraft/c/host_memory.h"
 #include "ptxgraft/c/isa.h"
 #include "ptxgraft/c/kernel.h"
 #include "ptxgraft/c/machine_code.h"

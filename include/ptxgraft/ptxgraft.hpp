@@ -20,7 +20,6 @@
 #include "ptxgraft/evaluate.hpp"
 #include "ptxgraft/expression.hpp"
 #include "ptxgraft/graph.hpp"
-#include "ptxgraft/host_memory.hpp"
 #include "ptxgraft/isa.hpp"
 #include "ptxgraft/kernel.hpp"
 #include "ptxgraft/launch.hpp"

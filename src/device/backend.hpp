@@ -94,10 +94,6 @@ class Backend {
 
     // Memory: never of zero bytes, always within one allocation.
     [[nodiscard]] virtual Expected<std::uint64_t> allocate(std::size_t bytes) = 0;
-    /// Memory of the host, as memory of the device.
-    [[nodiscard]] virtual Expected<std::uint64_t> borrow_host(std::span<std::byte>, bool) {
-        return fail(Errc::argument_invalid, std::string("a GPU works on no memory of the host"));
-    }
     virtual void free(std::uint64_t address) noexcept = 0;
     [[nodiscard]] virtual Expected<void> write(std::uint64_t target, std::span<const std::byte> source) = 0;
     [[nodiscard]] virtual Expected<void> read(std::uint64_t source, std::span<std::byte> target) = 0;

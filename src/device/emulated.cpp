@@ -74,10 +74,6 @@ class EmulatorBackend final : public Backend {
     [[nodiscard]] Expected<std::uint64_t> allocate(std::size_t bytes) override {
         return shared_->emulator.allocate(bytes);
     }
-    [[nodiscard]] Expected<std::uint64_t> borrow_host(std::span<std::byte> memory, bool read_only) override {
-        static_cast<void>(memory), static_cast<void>(read_only);
-        return fail(Errc::argument_invalid, std::string("TODO"));
-    }
     void free(std::uint64_t address) noexcept override {
         static_cast<void>(shared_->emulator.free(address));  // a Buffer frees what it allocated, once
     }

@@ -17,6 +17,8 @@ CALLBACKS = """
 extern "Python" int ptxgraft_python_should_stop(void* payload);
 extern "Python" void ptxgraft_python_on_result(size_t candidate, ptxgraft_status status, const ptxgraft_machine_code* code,
                                                const ptxgraft_kernel* kernel, void* payload);
+extern "Python" ptxgraft_status ptxgraft_python_emit_body(ptxgraft_builder* builder, void* payload);
+extern "Python" void ptxgraft_python_progress(const char* ledger, void* payload);
 """
 # cffi knows the types of these headers itself.
 STANDARD_HEADERS = {"stddef.h": "#define NULL 0", "stdint.h": "#define UINT64_C(n) n##ull\n#define UINT32_C(n) n##u"}

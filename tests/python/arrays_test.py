@@ -1,4 +1,4 @@
-"""Arrays as arguments: in place where they are aligned, copies where they are not, and clear errors for the rest."""
+"""Arrays as arguments: read and written by launches, and clear errors for what is no such array."""
 
 import array
 import ctypes
@@ -22,24 +22,14 @@ class CudaArray:
         self.__cuda_array_interface__ = {"shape": (count,), "typestr": "<f4", "data": (address, False), "version": 3, **more}
 
 
-class InPlace(Case):
-    def test_a_kernel_works_on_the_array_itself(self):
-        x, y = aligned(100, 0), aligned(100, 16)
-        x[:] = np.arange(100)
-        kernel().launch(1, 128, x, y, 0.5, 100)
-        np.testing.assert_array_equal(y, x * 0.5)
-        buffer = emulator().borrow_buffer(y)
-        y[7] = 42.0  # nothing was copied: the buffer sees it
-        self.assertEqual(buffer.download()[7], 42.0)
-        buffer.fill(0)
-        self.assertEqual(y[7], 0.0)
-
-    def test_an_array_that_is_not_aligned_is_copied_there_and_back(self):
-        x, y = aligned(100, 4), aligned(100, 8)
-        x[:] = np.arange(100)
-        kernel().launch(1, 128, x, y, 2.0, 100)
-        np.testing.assert_array_equal(y, x * 2)
-        self.assertFails("argument_invalid", "aligned to 16", emulator().borrow_buffer, x)
+class Launches(Case):
+    def test_a_kernel_reads_and_writes_arrays_of_the_host(self):
+        for offset in 0, 4, 8:
+            x, y = aligned(100, offset), aligned(100, offset)
+            x[:] = np.arange(100)
+            kernel().launch(1, 128, x, y, 0.5, 100)
+            np.testing.assert_array_equal(y, x * 0.5)
+        self.assertFails("argument_invalid", "upload copies", emulator().borrow_buffer, x)
 
     def test_one_array_given_twice_has_one_address(self):
         x = aligned(4, 0)
@@ -67,7 +57,7 @@ class InPlace(Case):
         x, y = OnlyDlpack(np.arange(4, dtype=np.float32)), OnlyDlpack(np.zeros(4, np.float32))
         kernel().launch(1, 4, x, y, 3.0, 4)
         np.testing.assert_array_equal(y.of, [0, 3, 6, 9])
-        self.assertFails("argument_invalid", "gaps", emulator().borrow_buffer, OnlyDlpack(np.zeros((4, 4), np.float32)[:, ::2]))
+        self.assertFails("argument_invalid", "gaps", emulator().upload, OnlyDlpack(np.zeros((4, 4), np.float32)[:, ::2]))
 
     def test_empty_arrays(self):
         kernel().launch(1, 4, np.empty(0, np.float32), np.empty((0, 3), np.float32), 1.0, 0)
@@ -82,9 +72,10 @@ class Wrong(Case):
 
     def test_a_read_only_array_is_written_by_nobody(self):
         self.y.flags.writeable = False
-        self.assertFails("memory_read_only", "write to read-only memory", self.launch, self.x, self.y)
+        self.x[:] = 1
+        error = self.assertFails("memory_read_only", "argument 1", self.launch, self.x, self.y)
+        self.assertEqual(error.index, 1)
         self.launch(self.y, self.x)
-        self.assertFails("memory_read_only", "", self.launch, self.x, emulator().borrow_buffer(self.x, read_only=True))
         self.assertFails("argument_invalid", "read-only", emulator().allocate(16).read_into, self.y)
 
     def test_strides_shapes_and_types(self):

@@ -38,19 +38,19 @@ from ptxgraft._skeleton import Copy, Operand, Site, Skeleton
 from ptxgraft._stub import Stub
 
 if TYPE_CHECKING:
-    from ptxgraft import isa, syntax, templates, tensor
+    from ptxgraft import dsl, isa, search, syntax, templates, tensor
     from ptxgraft._evaluate import Difference, Evaluator, evaluate, find_difference
 
 __version__ = library_version()
 __all__ = [
     "Assembler", "Attributes", "Bank", "Buffer", "Cache", "CacheCounters", "CacheSize", "Copy", "Device", "Error", "Event", "Finding",
     "Function", "GraftOptions", "Kernel", "Loss", "MachineCode", "ManyOptions", "Operand", "Parameter", "Preparation", "Report", "Route",
-    "Site", "Skeleton", "Stop", "Stream", "Stub", "assembler_version", "Difference", "Evaluator", "evaluate", "expression",
-    "find_difference", "isa", "library_version", "stack", "syntax", "templates", "tensor",
+    "Site", "Skeleton", "Stop", "Stream", "Stub", "assembler_version", "Difference", "Evaluator", "dsl", "evaluate", "expression",
+    "find_difference", "isa", "library_version", "search", "stack", "syntax", "templates", "tensor",
 ]  # fmt: skip
 
 # What `import ptxgraft` does not load, by the module that has it.
-_LAZY = {name: name for name in ("isa", "syntax", "templates", "tensor")}
+_LAZY = {name: name for name in ("dsl", "isa", "search", "syntax", "templates", "tensor")}
 _LAZY.update({name: "_evaluate" for name in ("Difference", "Evaluator", "evaluate", "find_difference")})
 
 

@@ -91,7 +91,7 @@ class Device(Handle):
     def borrow(cls, context: int) -> Device:
         """The GPU of a CUcontext that somebody else made and keeps longer, given as a number."""
         device = cls.__new__(cls)
-        device._take(cls._create(lib.ptxgraft_device_borrow, context))
+        device._take(cls._create(lib.ptxgraft_device_open_borrowed, context))
         return device
 
     @staticmethod
@@ -175,32 +175,17 @@ class Device(Handle):
         buffer._write(place, 0)
         return buffer
 
-    def borrow_buffer(self, array: Any, *, read_only: Optional[bool] = None) -> Buffer:
-        """The memory of an array as a buffer, without a copy. The buffer keeps the array.
+    def borrow_buffer(self, array: Any) -> Buffer:
+        """The memory of an array of a GPU (`__cuda_array_interface__`, DLPack) as a buffer, without a copy. The buffer keeps the array."""
+        return self._borrow(_arrays.place_of(array), array)
 
-        On a GPU: an array with `__cuda_array_interface__` or DLPack. On the emulator: one of the host, aligned to 16 bytes, which
-        kernels then write in place; where it is read-only, or `read_only` says so, a kernel that writes it is an error.
-
-        >>> import numpy, ptxgraft
-        >>> device = ptxgraft.Device("emulator")
-        >>> zeros = numpy.zeros(4, dtype=numpy.float32)
-        >>> device.borrow_buffer(zeros).size
-        16
-        """
-        return self._borrow(_arrays.place_of(array), array, read_only)
-
-    def _borrow(self, place: _arrays.Place, array: Any, read_only: Optional[bool] = None) -> Buffer:
-        if place.is_host != self.is_emulator:
-            where, wanted = ("the host's", "a GPU's") if place.is_host else ("a GPU's", "the host's")
-            raise invalid(f"the array is in {where} memory, and {self.name} works on {wanted}")
-        if place.is_host:
-            pointer = ffi.cast("void*", place.address)
-            is_read_only = place.read_only if read_only is None else read_only
-            buffer = Buffer._make(self, lib.ptxgraft_buffer_borrow_host, pointer, place.size, is_read_only)
-        else:
-            buffer = Buffer._make(self, lib.ptxgraft_buffer_borrow, place.address, place.size)
-        buffer._dtype, buffer._shape = getattr(array, "dtype", None), getattr(array, "shape", None)
+    def _borrow(self, place: _arrays.Place, array: Any) -> Buffer:
+        if place.is_host or self.is_emulator:
+            where = "the host's" if place.is_host else "a GPU's"
+            raise invalid(f"the array is in {where} memory, and {self.name} works on its own: upload copies")
+        buffer = Buffer._make(self, lib.ptxgraft_buffer_create_borrowed, place.address, place.size)
         buffer._owner = place.owner
+        buffer._dtype, buffer._shape = getattr(array, "dtype", None), getattr(array, "shape", None)
         return buffer
 
     def create_stream(self) -> Stream:
@@ -208,7 +193,7 @@ class Device(Handle):
 
     def borrow_stream(self, stream: Any) -> Stream:
         """A stream of somebody else, who keeps it longer: a CUstream as a number, or an object of PyTorch, CuPy, Numba or cuda.core."""
-        return Stream(self, Stream._create(lib.ptxgraft_stream_borrow, self._handle, _stream_number(stream)), stream)
+        return Stream(self, Stream._create(lib.ptxgraft_stream_create_borrowed, self._handle, _stream_number(stream)), stream)
 
     def create_event(self) -> Event:
         return Event(self)

@@ -163,9 +163,9 @@ class Kernel(Handle):
     ) -> None:
         """Checks shape and arguments and launches; asynchronous on a GPU, where what fails may be reported by a later call.
 
-        An argument is a Buffer; an array (of the host on the emulator, of the GPU on a GPU), on whose memory the kernel works in
-        place; a number, which must fit the parameter's type; a TensorMap; or the bytes of a struct. An array of the host that is not
-        aligned to 16 bytes is copied, there and back. `stream`: a Stream, or what Device.borrow_stream takes. On the emulator Ctrl-C
+        An argument is a Buffer; an array of a GPU on that GPU, on whose memory the kernel works in place; an array of the host on the
+        emulator, which is copied there and back; a number, which must fit the parameter's type; a TensorMap; or the bytes of a
+        struct. `stream`: a Stream, or what Device.borrow_stream takes. On the emulator Ctrl-C
         ends the launch, and so do `instruction_budget` and `time_limit_ms`."""
         try:
             frame = self._frames.pop()
@@ -309,7 +309,7 @@ class _Lent:
     def __init__(self, kernel: Kernel):
         self._kernel = kernel
         self._buffers: dict[tuple[int, int], Buffer] = {}
-        self._copies: list[tuple[Buffer, _arrays.Place]] = []
+        self._copies: list[tuple[Buffer, _arrays.Place, int]] = []
 
     def set(self, store: Any, argument: Any, index: int) -> None:
         parameter = self._kernel.parameters[index]
@@ -337,11 +337,10 @@ class _Lent:
 
     def _lend(self, array: Any, place: _arrays.Place, index: int) -> Buffer:
         device = self._kernel.device
-        if place.is_host and device.is_emulator and place.address % 16 and place.size:
+        if place.is_host and device.is_emulator:
             copy = device.allocate(place.size)
             copy._write(place, 0)
-            if not place.read_only:
-                self._copies.append((copy, place))
+            self._copies.append((copy, place, index))
             return copy
         try:
             return device._borrow(place, array)
@@ -350,13 +349,17 @@ class _Lent:
             raise
 
     def give_back(self) -> None:
-        for copy, place in self._copies:
-            check(lib.ptxgraft_buffer_read(ffi.cast("void*", place.address), copy._handle, 0, place.size))
+        for copy, place, index in self._copies:
+            memory = ffi.cast("char*", place.address)
+            if not place.read_only:
+                check(lib.ptxgraft_buffer_read(memory, copy._handle, 0, place.size))
+            elif copy.read() != bytes(ffi.buffer(memory, place.size)):
+                raise Error("memory_read_only", f"the kernel wrote to argument {index}, and the array is read-only", index=index)
 
 
 def _bytes_of_value(argument: Any, parameter: Parameter, index: int) -> Optional[Any]:
     """The bytes of a number of NumPy or of a struct; None of an array."""
-    if isinstance(argument, (bytes, bytearray)):
+    if isinstance(argument, bytes):
         data: Any = argument
     elif "numpy" in sys.modules and isinstance(argument, sys.modules["numpy"].generic):
         data = argument.tobytes()

@@ -211,6 +211,13 @@ class Machine(Handle):
             self._handle = self._create(lib.ptxgraft_machine_create, set_handle, name_bytes(operands), options.struct)
         self.registers: tuple[Register, ...] = self._read_registers()
 
+    @classmethod
+    def _new(cls, handle: Any) -> Machine:
+        machine = cls.__new__(cls)
+        machine._handle = handle
+        machine.registers = machine._read_registers()
+        return machine
+
     def _read_registers(self) -> tuple[Register, ...]:
         count = lib.ptxgraft_machine_get_register_count(self._handle)
         infos = [info("register_info", lib.ptxgraft_machine_get_register, self._handle, i) for i in range(count)]
