@@ -28,7 +28,7 @@ class Sites(Case):
     def test_sites_allow_what_their_policy_says(self):
         site = ptxgraft.Skeleton.from_cuda(
             '#include <ptxgraft/site.cuh>\nextern "C" __global__ void f(float* p) { float x = p[0];\n'
-            'PTXGRAFT_SITE_ALLOW("s", "load store", "", mod(f32, x)); p[0] = x; }'
+            'PTXGRAFT_SITE_ALLOWING("s", "load store", "", mod(f32, x)); p[0] = x; }'
         ).site("s")
         self.assertEqual(site.allowed, ("load", "store"))
 

@@ -36,7 +36,7 @@ class Error(Exception):
     ...     ptxgraft.Skeleton.from_ptx("no PTX")
     ... except ptxgraft.Error as error:
     ...     print(error.code, error.line, error.column)
-    syntax_expected 1 1
+    statement_misplaced 1 1
     """
 
     code: str  #: the name of the error, as errc.def has it: "site_unknown"

@@ -215,7 +215,7 @@ class Skeleton(Handle):
 
         >>> import ptxgraft
         >>> ptxgraft.Skeleton.from_template("elementwise/simple", target="sm_80").site("function").signature
-        'in f32 x, out f32 y'
+        'in f32 x, out f32 y, in u32 index'
         """
         given = _cuda_options(target, None, cache, (), (), ())
         choices = name_bytes(",".join(f"{key}={value}" for key, value in (tunables or {}).items()))

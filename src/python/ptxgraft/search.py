@@ -3,15 +3,17 @@
 search.hpp says how it searches, search_task.hpp what a task is.
 
 >>> import numpy, ptxgraft
->>> search = ptxgraft.search.Search({"sites": [{"name": "f", "signature": "in f32 x, out f32 y"}], "seed": 1, "length": 6})
+>>> search = ptxgraft.search.Search({
+...     "signature": "in f32 x, out f32 y", "reference": "y = 3 * x", "bound": 1e-6, "options": {"block": 64, "islands": 1},
+...     "set": ["add.f32", "mul.f32", "max.f32"], "inputs": {"x": {"from": 0, "to": 1, "count": 16}}, "budget": {"candidates": 1000}})
 >>> x = numpy.linspace(0, 1, 16, dtype=numpy.float32)
 >>> for _ in range(3):
 ...     candidates = search.ask(64)
 ...     errors = numpy.array([abs(ptxgraft.evaluate(p, x=x)["y"] - 3 * x) for p in candidates.programs()])
 ...     costs = numpy.nan_to_num(errors.sum(axis=1).astype(float), nan=1e30, posinf=1e30)
-...     search.tell(candidates, costs=costs)
->>> search.best().cost <= costs.min()
-True
+...     search.tell(candidates, costs=costs, descriptors=numpy.zeros((len(candidates), len(search.axes))))
+>>> search.ledger["judged"]
+192
 """
 
 from __future__ import annotations

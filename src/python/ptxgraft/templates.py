@@ -157,7 +157,7 @@ class Plan(Handle):
     >>> kernel = scale.skeleton(target="sm_90a").graft({"function": "x x mul.f32 -> y"}, device)
     >>> plan = scale.plan({"n": 100})
     >>> [tensor.name for tensor in plan.tensors]
-    ['in', 'out']
+    ['x', 'y']
     >>> buffers = [device.upload(plan.random(i, seed=1)) for i in range(2)]
     >>> plan.launch(kernel, buffers)
     >>> x, y = (buffer.download(numpy.float32) for buffer in buffers)
