@@ -41,6 +41,8 @@ def _interface(array: Any, name: str) -> Optional[dict[str, Any]]:
 
 def _check_type(typestr: str) -> int:
     """Bytes of an element."""
+    if typestr[1] == "V":  # of a struct
+        return int(typestr[2:])
     if typestr[1] == "O":
         raise invalid("the array holds Python objects; a kernel reads numbers")
     if typestr[0] == (">" if sys.byteorder == "little" else "<"):
