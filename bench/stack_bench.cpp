@@ -9,6 +9,7 @@
 
 #include "measure.hpp"
 #include "ptxgraft/program.hpp"
+#include "ptxgraft/ptxgraft.h"
 #include "ptxgraft/stack.hpp"
 #include "stub/stack/compile/run.hpp"
 
@@ -154,6 +155,41 @@ void BM_StackBatch(benchmark::State& state) {
     state.SetItemsProcessed(state.iterations() * 100000);
 }
 BENCHMARK(BM_StackBatch)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
+
+// The same from C: programs as bytes, what became of each in arrays.
+void BM_StackBatchFromC(benchmark::State& state) {
+    const std::vector<stack::Program> programs = random_programs(machine_of("f32"), 100000, 100);
+    std::vector<stack::Instruction> code;
+    std::vector<std::size_t> offsets = {0};
+    for (const stack::Program& program : programs) {
+        code.insert(code.end(), program.code.begin(), program.code.end());
+        offsets.push_back(code.size() * sizeof(stack::Instruction));
+    }
+    ptxgraft_set* set = nullptr;
+    ptxgraft_machine* machine = nullptr;
+    ptxgraft_set_create_by_name(&set, "f32");
+    ptxgraft_machine_create(&machine, set, signature().text().c_str(), nullptr);
+    const ptxgraft_programs given = {code.data(), offsets.data(), programs.size(), PTXGRAFT_ENCODING_code, 0};
+    std::vector<ptxgraft_status> statuses(programs.size());
+    std::vector<std::uint32_t> counts(programs.size());
+    std::vector<std::size_t> text_offsets(programs.size() + 1);
+    ptxgraft_compilation_arrays arrays = PTXGRAFT_COMPILATION_ARRAYS_INIT;
+    arrays.statuses = statuses.data();
+    arrays.instruction_counts = counts.data();
+    arrays.text_offsets = text_offsets.data();
+    for (auto _ : state) {
+        ptxgraft_compilation* compilation = nullptr;
+        ptxgraft_compilation_create(&compilation, machine, &given, nullptr,
+                                    static_cast<std::uint32_t>(state.range(0)));
+        ptxgraft_compilation_read(&arrays, compilation);
+        ptxgraft_compilation_destroy(compilation);
+    }
+    state.counters["bytes"] = static_cast<double>(text_offsets.back());
+    state.SetItemsProcessed(state.iterations() * 100000);
+    ptxgraft_machine_destroy(machine);
+    ptxgraft_set_destroy(set);
+}
+BENCHMARK(BM_StackBatchFromC)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
 
 // `tokens` of a text with few different words, or with many: every second one is a literal that stands
 // nowhere else.

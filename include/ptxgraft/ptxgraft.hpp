@@ -31,6 +31,7 @@
 #include "ptxgraft/measure/timing.hpp"
 #include "ptxgraft/measure/workload.hpp"
 #include "ptxgraft/program.hpp"
+#include "ptxgraft/program_view.hpp"
 #include "ptxgraft/route.hpp"
 #include "ptxgraft/search.hpp"
 #include "ptxgraft/search_gates.hpp"

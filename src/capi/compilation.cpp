@@ -3,13 +3,14 @@
 #include <fmt/format.h>
 
 #include <cstring>
-#include <iterator>
+#include <deque>
 
 #include "base/threads.hpp"
 #include "base/try.hpp"
 #include "capi/boundary.hpp"
 #include "capi/objects.hpp"
 #include "capi/stack_options.hpp"
+#include "ptxgraft/program_view.hpp"
 
 using namespace ptxgraft;
 using capi::call;
@@ -18,7 +19,7 @@ namespace {
 
 using stack::Batch, stack::Instruction, stack::ProgramView;
 
-// What the bytes of a caller are as programs. Bare code is looked at where it stands.
+// What the bytes of a caller are as programs, which are looked at where they stand as far as that goes.
 class Decoded {
   public:
     [[nodiscard]] static Expected<Decoded> make(const ptxgraft_programs& given,
@@ -36,10 +37,10 @@ class Decoded {
     [[nodiscard]] const std::vector<ProgramView>& views() const { return views_; }
     /// Puts an error into a batch of these for each of the bytes that are no program.
     void add_errors(Batch& batch) {
-        if (views_.size() == programs_.size() || programs_.empty()) return;
+        if (views_.size() == checked_.size() || checked_.empty()) return;
         std::vector<Batch::Item> items;
-        items.reserve(programs_.size());
-        for (auto compiled = batch.items.begin(); auto& program : programs_) {
+        items.reserve(checked_.size());
+        for (auto compiled = batch.items.begin(); auto& program : checked_) {
             if (program) {
                 items.push_back(*compiled++);
                 continue;
@@ -93,23 +94,35 @@ class Decoded {
     }
 
     void read(const ptxgraft_programs& given, std::uint64_t machine, std::uint32_t threads) {
-        programs_.resize(given.count, Expected<stack::Program>());
+        checked_.resize(given.count);
         const std::size_t parts =
             std::max<std::size_t>(1, std::min<std::size_t>(thread_count(threads), given.count));
+        read_.resize(parts);
         on_threads(parts, [&](std::size_t part) {
             for (std::size_t i = part * given.count / parts; i < (part + 1) * given.count / parts; ++i) {
                 const std::span bytes(static_cast<const std::byte*>(given.bytes) + given.offsets[i],
                                       given.offsets[i + 1] - given.offsets[i]);
-                programs_[i] = stack::program_from_bytes(bytes, machine);
+                checked_[i] = view_of(bytes, machine, read_[part]);
             }
         });
-        for (const auto& program : programs_)
-            if (program) views_.emplace_back(*program);
+        views_.reserve(given.count);
+        for (const auto& program : checked_)
+            if (program) views_.push_back(*program);
+    }
+
+    // Where it stands, or where it is put.
+    static Expected<ProgramView> view_of(std::span<const std::byte> bytes, std::uint64_t machine,
+                                         std::deque<stack::Program>& read) {
+        const auto there = TRY(stack::view_of_bytes(bytes, machine));
+        if (there) return *there;
+        auto program = TRY(stack::program_from_bytes(bytes, machine));
+        return ProgramView(read.emplace_back(std::move(program)));
     }
 
     std::vector<ProgramView> views_;
-    std::vector<Expected<stack::Program>> programs_;  // of checked bytes
-    std::vector<Instruction> copy_;                   // of bare code that is not aligned
+    std::vector<Expected<ProgramView>> checked_;    // one for each of the checked bytes
+    std::vector<std::deque<stack::Program>> read_;  // of those that cannot be looked at, by thread
+    std::vector<Instruction> copy_;                 // of bare code that is not aligned
 };
 
 }  // namespace

@@ -40,12 +40,27 @@ bool is_about_operands(Errc code) {
     }
 }
 
+// The text is one instruction of this name, and nothing more.
+Expected<void> check_one_name(const syntax::Module& module, std::string_view name) {
+    std::size_t statements = 0;
+    bool is_name = false;
+    for (const syntax::Statement s : module.find_function("k").walk()) {
+        ++statements;
+        const auto instruction = s.instruction();
+        is_name = instruction && instruction->name == name && instruction->operands.empty();
+    }
+    if (statements == 1 && is_name) return {};
+    return fail(Errc::argument_invalid,
+                fmt::format("name is '{}'; it is an opcode and its modifiers in one word", name));
+}
+
 // What verify says of an instruction alone; the place is in its name.
 Expected<void> verify_name(std::string_view name, std::string_view target, std::uint16_t version) {
     const std::string number = version == 0 ? "9.0" : fmt::format("{}.{}", version / 10, version % 10);
     const std::string head = fmt::format(".version {}\n.target {}\n.address_size 64\n.entry k()\n{{\n",
                                          number, target.empty() ? "sm_90a" : target);
     const auto module = TRY(syntax::parse(fmt::format("{}{};\n}}\n", head, name)));
+    TRY(check_one_name(module, name));
     const auto begin = static_cast<std::uint32_t>(head.size());
     for (Error error : isa::verify(module)) {
         if (is_about_operands(error.code)) continue;

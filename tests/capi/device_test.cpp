@@ -98,5 +98,48 @@ TEST_F(CApiGpu, TellsWhetherItsContextIsLost) {
     EXPECT_THAT(ptxgraft_error_get_message(), HasSubstr("CUDA_ERROR_ILLEGAL_ADDRESS"));
 }
 
+TEST_F(CApiGpu, KeepsCacheForWhatPersists) {
+    const ptxgraft_device gpu(device());
+    std::size_t size = 7;
+    EXPECT_EQ(ptxgraft_device_get_persisting_l2(&size, &gpu), PTXGRAFT_STATUS_ok);
+    EXPECT_EQ(size, 0u);
+    EXPECT_EQ(ptxgraft_device_set_persisting_l2(&gpu, 1 << 20), PTXGRAFT_STATUS_ok);
+    EXPECT_EQ(ptxgraft_device_get_persisting_l2(&size, &gpu), PTXGRAFT_STATUS_ok);
+    EXPECT_EQ(size, 1u << 20);
+    EXPECT_EQ(ptxgraft_device_clear_persisting_l2(&gpu), PTXGRAFT_STATUS_ok);
+}
+
+TEST_F(CApiGpu, StreamsOfOthersAreBorrowed) {
+    const ptxgraft_device gpu(device());
+    EXPECT_NE(ptxgraft_device_get_context(&gpu), 0u);
+    std::int32_t least = 0, greatest = 0;
+    EXPECT_EQ(ptxgraft_stream_get_priorities(&least, &greatest, &gpu), PTXGRAFT_STATUS_ok);
+    EXPECT_LT(greatest, least);
+    ptxgraft_stream_options options = PTXGRAFT_STREAM_OPTIONS_INIT;
+    options.priority = greatest;
+    ptxgraft_stream *made = nullptr, *borrowed = nullptr;
+    ASSERT_EQ(ptxgraft_stream_create_with_options(&made, &gpu, &options), PTXGRAFT_STATUS_ok);
+    const std::uint64_t handle = ptxgraft_stream_get_handle(made);
+    EXPECT_NE(handle, 0u);
+    ASSERT_EQ(ptxgraft_stream_create_borrowed(&borrowed, &gpu, handle), PTXGRAFT_STATUS_ok);
+    EXPECT_EQ(ptxgraft_stream_get_handle(borrowed), handle);
+    ptxgraft_stream_destroy(borrowed);
+    EXPECT_EQ(ptxgraft_stream_synchronize(made), PTXGRAFT_STATUS_ok) << "it is still there";
+    ptxgraft_stream_destroy(made);
+}
+
+TEST_F(CApiGpu, GuardsAreOfTheirThread) {
+    const ptxgraft_device gpu(device());
+    ptxgraft_timing* timing = nullptr;
+    ptxgraft_current* current = nullptr;
+    ASSERT_EQ(ptxgraft_timing_create(&timing, &gpu), PTXGRAFT_STATUS_ok);
+    ASSERT_EQ(ptxgraft_current_create(&current, &gpu), PTXGRAFT_STATUS_ok);
+    EXPECT_EQ(ptxgraft_device_get_module_count(&gpu), device().loaded_modules());
+    ptxgraft_current_destroy(current);
+    ptxgraft_timing_destroy(timing);
+    ptxgraft_current_destroy(nullptr);
+    ptxgraft_timing_destroy(nullptr);
+}
+
 }  // namespace
 }  // namespace ptxgraft

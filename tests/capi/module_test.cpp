@@ -328,6 +328,9 @@ TEST(CApiIsa, SaysWhetherAnInstructionExists) {
     EXPECT_NE(ptxgraft_isa_verify("griddepcontrol.wait", "sm_80", 0), PTXGRAFT_STATUS_ok);
     EXPECT_NE(ptxgraft_isa_verify("griddepcontrol.wait", "sm_90", 70), PTXGRAFT_STATUS_ok);
     EXPECT_EQ(ptxgraft_isa_verify("ret", "sm_99", 0), PTXGRAFT_STATUS_target_unknown);
+    for (const char* name : {"ret; ret", "add.f32 %f1", "L: ret", "", "}"})
+        EXPECT_NE(ptxgraft_isa_verify(name, nullptr, 0), PTXGRAFT_STATUS_ok) << name;
+    EXPECT_INVALID(ptxgraft_isa_verify("ret; ret", nullptr, 0), "name is 'ret; ret'");
     EXPECT_INVALID(ptxgraft_isa_verify("ret", nullptr, 1000), "ptx_version is 1000");
 }
 

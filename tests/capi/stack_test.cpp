@@ -534,6 +534,39 @@ TEST(CApiCompilation, TakesBytesThatAreNotAligned) {
         HasSubstr("0f00000000"));
 }
 
+// Those with routines, and those at odd places, are read; others are looked at.
+TEST(CApiCompilation, CheckedBytesMayStandAnywhere) {
+    const CMachine machine = machine_of();
+    const char* const texts[] = {"routine square f32 -> f32 : dup.f32 mul.f32 end x square -> y",
+                                 "x 1f64 drop.f64 -> y", "x 2.0 mul.f32 -> y"};
+    Population checked;
+    std::vector<std::string> wanted;
+    for (const char* text : texts) {
+        const CProgram program = program_of(text, machine);
+        const auto bytes = list_of<std::byte>(
+            [&](auto* b, size_t* n) { return ptxgraft_program_get_bytes(b, n, program, machine); });
+        checked.add(bytes.data(), bytes.size());
+        CStub stub;
+        const ptxgraft_compile_options options = PTXGRAFT_COMPILE_OPTIONS_MUTATED;
+        ASSERT_OK(ptxgraft_stub_create_from_compiled(&stub, program, machine, &options));
+        wanted.push_back(std::to_string(ptxgraft_stub_get_instruction_count(stub)));
+    }
+    std::vector<std::byte> moved(checked.bytes.size() + 1);
+    std::memcpy(moved.data() + 1, checked.bytes.data(), checked.bytes.size());
+    for (const std::byte* const bytes : {static_cast<const std::byte*>(checked.bytes.data()),
+                                         static_cast<const std::byte*>(moved.data() + 1)}) {
+        const ptxgraft_programs given = {bytes, checked.offsets.data(), 3, PTXGRAFT_ENCODING_checked, 0};
+        CCompilation compilation;
+        ASSERT_OK(ptxgraft_compilation_create(&compilation, machine, &given, nullptr, 2));
+        uint32_t counts[3];
+        ptxgraft_compilation_arrays arrays = PTXGRAFT_COMPILATION_ARRAYS_INIT;
+        arrays.instruction_counts = counts;
+        ASSERT_OK(ptxgraft_compilation_read(&arrays, compilation));
+        for (int i = 0; i < 3; ++i)
+            EXPECT_EQ(std::to_string(counts[i]), wanted[static_cast<size_t>(i)]) << texts[i];
+    }
+}
+
 TEST(CApiCompilation, EachProgramHasItsOwnError) {
     const CMachine machine = machine_of();
     const uint64_t hash = ptxgraft_machine_get_hash(machine);

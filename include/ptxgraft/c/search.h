@@ -83,8 +83,8 @@ PTXGRAFT_C_API size_t ptxgraft_search_get_tunable_count(const ptxgraft_search* s
 PTXGRAFT_C_API ptxgraft_status ptxgraft_search_get_tunable(ptxgraft_tunable_info* info,
                                                            const ptxgraft_search* search, size_t tunable);
 
-/** The axes of its archive, in the order of descriptors: "instructions", "error", … Null when there is none of
-    this index. */
+/** The axes of its archive, in the order of descriptors: "instructions", "error", … The name is null when
+    there is none of this index. */
 PTXGRAFT_C_API size_t ptxgraft_search_get_axis_count(const ptxgraft_search* search);
 PTXGRAFT_C_API const char* ptxgraft_search_get_axis_name(const ptxgraft_search* search, size_t axis);
 

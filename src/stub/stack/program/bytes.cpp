@@ -6,6 +6,7 @@
 
 #include "base/try.hpp"
 #include "ptxgraft/program.hpp"
+#include "ptxgraft/program_view.hpp"
 #include "stub/builder.hpp"
 #include "stub/stack/compile/machine.hpp"
 #include "stub/stack/program/layout.hpp"
@@ -60,12 +61,7 @@ class BytesReader {
     explicit BytesReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
 
     Expected<Program> read(std::uint64_t machine) {
-        const auto header = TRY(read_header());
-        if (machine != any_machine && header.machine != machine)
-            return fail(Errc::program_machine_differs, span_of(offsetof(ProgramHeader, machine), 8),
-                        header.machine == any_machine
-                            ? std::string("its bytes name none")
-                            : "its machine_hash is " + hex(header.machine) + ", not " + hex(machine));
+        const auto header = TRY(read_header(machine));
         Program program;
         TRY(take(program.code, header.code, offsetof(ProgramHeader, code), "instructions"));
         TRY(take(program.pool, header.pool, offsetof(ProgramHeader, pool), "constants in the pool"));
@@ -78,7 +74,27 @@ class BytesReader {
         return program;
     }
 
+    /// Nothing where it has routines or does not stand as its words want it: then it is read.
+    Expected<std::optional<ProgramView>> view(std::uint64_t machine) {
+        const auto header = TRY(read_header(machine));
+        const std::size_t code = code_bytes(header.code), pool = pool_bytes(header.pool);
+        const bool is_aligned = reinterpret_cast<std::uintptr_t>(bytes_.data()) % alignof(std::uint64_t) == 0;
+        if (header.routines != 0 || !is_aligned || left() != code + pool) return std::nullopt;
+        const std::byte* const begin = bytes_.data() + at_;
+        return ProgramView(std::span(reinterpret_cast<const Instruction*>(begin), header.code),
+                           std::span(reinterpret_cast<const std::uint64_t*>(begin + code), header.pool));
+    }
+
   private:
+    Expected<ProgramHeader> read_header(std::uint64_t machine) {
+        const auto header = TRY(read_header());
+        if (machine == any_machine || header.machine == machine) return header;
+        return fail(Errc::program_machine_differs, span_of(offsetof(ProgramHeader, machine), 8),
+                    header.machine == any_machine
+                        ? std::string("its bytes name none")
+                        : "its machine_hash is " + hex(header.machine) + ", not " + hex(machine));
+    }
+
     Expected<ProgramHeader> read_header() {
         if (bytes_.size() < sizeof(ProgramHeader))
             return malformed(bytes_.size(), 0,
@@ -173,6 +189,10 @@ std::vector<std::byte> to_bytes(ProgramView program, std::uint64_t machine) {
 
 Expected<Program> program_from_bytes(std::span<const std::byte> bytes, std::uint64_t machine) {
     return BytesReader(bytes).read(machine);
+}
+
+Expected<std::optional<ProgramView>> view_of_bytes(std::span<const std::byte> bytes, std::uint64_t machine) {
+    return BytesReader(bytes).view(machine);
 }
 
 // ---- machines ---------------------------------------------------------------------------------------------
