@@ -1,0 +1,103 @@
+"""Arrays of others: where their elements lie, by NumPy's interface, `__cuda_array_interface__`, DLPack or Python's buffers."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, NamedTuple, Optional
+
+from ptxgraft._library import Error, ffi, invalid
+
+
+class Place(NamedTuple):
+    """The memory of an array."""
+
+    address: int
+    size: int
+    is_host: bool
+    read_only: bool
+    owner: Any  #: keeps the memory
+
+
+def place_of(array: Any, index: int = 0) -> Place:
+    """Where an array lies. An error names what is wrong with it: its strides, its byte order, its type; `index` is the error's."""
+    for reader in _READERS:
+        try:
+            place = reader(array)
+        except Error as error:
+            error.index = index
+            raise
+        if place is not None:
+            return place
+    raise invalid(f"a {type(array).__name__} is no buffer and no array (NumPy's interface, CUDA's, DLPack)", index)
+
+
+def _interface(array: Any, name: str) -> Optional[dict[str, Any]]:
+    try:
+        interface = getattr(array, name, None)
+    except Exception as error:  # of PyTorch: a tensor that requires its gradient
+        raise invalid(str(error)) from None
+    return interface if isinstance(interface, dict) else None
+
+
+def _check_type(typestr: str) -> int:
+    """Bytes of an element."""
+    if typestr[1] == "V":  # of a struct
+        return int(typestr[2:])
+    if typestr[1] == "O":
+        raise invalid("the array holds Python objects; a kernel reads numbers")
+    if typestr[0] == (">" if sys.byteorder == "little" else "<"):
+        raise invalid(f"the array is of another byte order ({typestr}); array.astype(array.dtype.newbyteorder('=')) copies it")
+    return int(typestr[2:])
+
+
+def _size(shape: tuple[int, ...], strides: Optional[tuple[int, ...]], item: int) -> int:
+    """Bytes of an array whose elements lie one behind the other, the last dimension first."""
+    expected = item
+    for extent, stride in zip(reversed(shape), reversed(strides) if strides else [None] * len(shape)):
+        if stride is not None and stride != expected and extent > 1 and 0 not in shape:
+            raise invalid(f"the array has gaps or another order of dimensions (shape {shape}, strides {strides}); make it contiguous first")
+        expected *= extent
+    return expected
+
+
+def _of_interface(interface: dict[str, Any], is_host: bool, owner: Any) -> Place:
+    item = _check_type(interface["typestr"])
+    if interface.get("mask") is not None:
+        raise invalid("the array has a mask")
+    size = _size(tuple(interface["shape"]), interface.get("strides"), item)
+    address, read_only = interface["data"]
+    return Place(address, size, is_host, bool(read_only), owner)
+
+
+def _by_cuda(array: Any) -> Optional[Place]:
+    interface = _interface(array, "__cuda_array_interface__")
+    return None if interface is None else _of_interface(interface, False, array)
+
+
+def _by_numpy(array: Any) -> Optional[Place]:
+    interface = _interface(array, "__array_interface__")
+    if interface is None or interface.get("data") is None:
+        return None
+    return _of_interface(interface, True, array)
+
+
+def _by_buffer(array: Any) -> Optional[Place]:
+    try:
+        view = memoryview(array)
+    except TypeError:
+        return None
+    if not view.c_contiguous:
+        raise invalid(f"the buffer has gaps (strides {view.strides}); make it contiguous first")
+    data = ffi.from_buffer(view)
+    return Place(int(ffi.cast("uintptr_t", data)), view.nbytes, True, view.readonly, data)
+
+
+def _by_dlpack(array: Any) -> Optional[Place]:
+    if not hasattr(array, "__dlpack__"):
+        return None
+    from ptxgraft import _dlpack
+
+    return _dlpack.place_of(array)
+
+
+_READERS = (_by_cuda, _by_numpy, _by_dlpack, _by_buffer)

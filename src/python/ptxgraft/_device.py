@@ -1,0 +1,368 @@
+"""Devices: CUDA GPUs and the emulator, their memory, streams and events, and what the emulator's checks found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
+
+from ptxgraft import _arrays
+from ptxgraft._library import NULL, Handle, Options, check, decode, enum_name, ffi, info, invalid, lib, name_bytes, text_of
+
+if TYPE_CHECKING:
+    import numpy
+    import numpy.typing
+
+    NumPyArray = numpy.typing.NDArray[Any]
+
+
+class Finding(NamedTuple):
+    """A mistake of a kernel. One that happens again at the same instruction, or the same two, is one finding."""
+
+    code: str  #: "data_race", "memory_not_written", …
+    check: str  #: the check that found it, "races"; "" for what ended a launch
+    message: str
+    line: int  #: in the kernel's PTX, from 1; 0: it has no place
+    column: int
+    threads: int  #: in how many threads it happened
+    blocks: int
+
+
+class Report(NamedTuple):
+    """What launches on an emulator did, and what its checks found where they keep going."""
+
+    warp_instructions: int
+    thread_instructions: int
+    found_count: int  #: findings, those that are not listed too
+    excused_count: int
+    findings: tuple[Finding, ...]
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        rows = "".join(
+            f"<tr><td>{escape(f.code)}</td><td>{f.line}</td><td>{f.threads}</td><td><pre>{escape(f.message)}</pre></td></tr>"
+            for f in self.findings
+        )
+        head = f"<p>{self.warp_instructions} warp instructions, {self.found_count} findings</p>"
+        return head + (f"<table><tr><th>what</th><th>line</th><th>threads</th><th></th></tr>{rows}</table>" if rows else "")
+
+
+class Device(Handle):
+    """Where kernels run: "auto" (the first GPU, else the emulator), "cuda", "cuda:1", "emulator", "emulator:sm_80",
+    "emulator:sm_80:fast" (without checks).
+
+    `sm`, `threads`, `memory_size`, `instruction_budget`, `time_limit_ms`, `keep_going`, `checks` and `excuses` are of an emulator
+    (c/device.h says what each does). Any number of threads use one device at once; on an emulator launches and copies take turns.
+
+    >>> import ptxgraft
+    >>> ptxgraft.Device("emulator:sm_80").target
+    'sm_80'
+    """
+
+    __slots__ = ("is_emulator",)
+    _noun = "device"
+
+    def __init__(
+        self,
+        name: str = "auto",
+        *,
+        sm: int = 0,
+        threads: int = 0,
+        memory_size: int = 0,
+        instruction_budget: int = 0,
+        time_limit_ms: int = 0,
+        keep_going: int = 0,
+        checks: Optional[str] = None,
+        excuses: Iterable[str] = (),
+    ):
+        options = Options("device_options")
+        struct = options.struct
+        struct.sm, struct.threads, struct.memory_size = sm, threads, memory_size
+        struct.instruction_budget, struct.time_limit_ms, struct.keep_going = instruction_budget, time_limit_ms, keep_going
+        options.text("checks", checks)
+        options.texts("excuses", "excuse_count", excuses)
+        self._take(self._create(lib.ptxgraft_device_open_with_options, name_bytes(name), struct))
+
+    def _take(self, handle: Any) -> None:
+        self._handle = handle
+        self.is_emulator = lib.ptxgraft_device_get_kind(handle) == lib.PTXGRAFT_DEVICE_emulator
+
+    @classmethod
+    def borrow(cls, context: int) -> Device:
+        """The GPU of a CUcontext that somebody else made and keeps longer, given as a number."""
+        device = cls.__new__(cls)
+        device._take(cls._create(lib.ptxgraft_device_open_borrowed, context))
+        return device
+
+    @staticmethod
+    def cuda_count() -> int:
+        """Number of GPUs."""
+        return int(lib.ptxgraft_device_get_cuda_count())
+
+    @property
+    def name(self) -> str:
+        """Such as "NVIDIA H200" or "emulator"."""
+        return decode(lib.ptxgraft_device_get_name(self._handle))
+
+    @property
+    def target(self) -> str:
+        """The architecture to compile skeletons for: "sm_90a"."""
+        return decode(lib.ptxgraft_device_get_target(self._handle))
+
+    def properties(self) -> dict[str, Union[int, float, str]]:
+        """What the device is, by the names of c/device.h; a number that it does not know is 0.
+
+        >>> import ptxgraft
+        >>> ptxgraft.Device("emulator").properties()["warp_size"]
+        32
+        """
+        struct = info("device_properties", lib.ptxgraft_device_get_properties, self._handle)
+        result: dict[str, Union[int, float, str]] = {"kind": enum_name("device_kind", struct.kind)}
+        for field, _ in ffi.typeof(struct[0]).fields[2:]:
+            value = getattr(struct, field)
+            result[field] = value if isinstance(value, (int, float)) else decode(value)
+        return result
+
+    def check_health(self) -> None:
+        """Raises the error that a GPU's context was lost with."""
+        check(lib.ptxgraft_device_get_health(self._handle))
+
+    def synchronize(self) -> None:
+        """Waits for everything that was launched."""
+        check(lib.ptxgraft_device_synchronize(self._handle))
+
+    def take_output(self) -> str:
+        """What kernels on the emulator printed since it was last asked."""
+        return text_of(lib.ptxgraft_device_take_output, self._handle)
+
+    def take_report(self) -> Report:
+        """What launches on the emulator did and found since it was last asked."""
+        out = ffi.new("ptxgraft_report**")
+        check(lib.ptxgraft_device_take_report(out, self._handle))
+        report = ffi.gc(out[0], lib.ptxgraft_report_destroy)
+        sums = info("report_info", lib.ptxgraft_report_get_info, report)
+        findings = (info("finding_info", lib.ptxgraft_report_get_finding, report, i) for i in range(sums.finding_count))
+        return Report(
+            sums.warp_instructions,
+            sums.thread_instructions,
+            sums.found_count,
+            sums.excused_count,
+            tuple(
+                Finding(
+                    decode(lib.ptxgraft_status_get_name(f.status)), decode(f.check), decode(f.message), f.line, f.column, f.threads, f.blocks
+                )
+                for f in findings
+            ),
+        )
+
+    def allocate(self, size: int) -> Buffer:
+        """Device memory of so many bytes; what it holds is not specified."""
+        return Buffer._make(self, lib.ptxgraft_buffer_create, size)
+
+    def upload(self, array: Any) -> Buffer:
+        """A buffer with a copy of an array of the host; `download` gives an array like it.
+
+        >>> import numpy, ptxgraft
+        >>> device = ptxgraft.Device("emulator")
+        >>> device.upload(numpy.arange(4, dtype=numpy.float32)).download()
+        array([0., 1., 2., 3.], dtype=float32)
+        """
+        place = _arrays.place_of(array)
+        if not place.is_host:
+            raise invalid("the array is in a GPU's memory already: borrow it, or give it to the launch")
+        buffer = self.allocate(place.size)
+        buffer._dtype, buffer._shape = getattr(array, "dtype", None), getattr(array, "shape", None)
+        buffer._write(place, 0)
+        return buffer
+
+    def borrow_buffer(self, array: Any) -> Buffer:
+        """The memory of an array of a GPU (`__cuda_array_interface__`, DLPack) as a buffer, without a copy. The buffer keeps the array."""
+        return self._borrow(_arrays.place_of(array), array)
+
+    def _borrow(self, place: _arrays.Place, array: Any) -> Buffer:
+        if place.is_host or self.is_emulator:
+            where = "the host's" if place.is_host else "a GPU's"
+            raise invalid(f"the array is in {where} memory, and {self.name} works on its own: upload copies")
+        buffer = Buffer._make(self, lib.ptxgraft_buffer_create_borrowed, place.address, place.size)
+        buffer._owner = place.owner
+        buffer._dtype, buffer._shape = getattr(array, "dtype", None), getattr(array, "shape", None)
+        return buffer
+
+    def create_stream(self) -> Stream:
+        return Stream(self, Stream._create(lib.ptxgraft_stream_create, self._handle), None)
+
+    def borrow_stream(self, stream: Any) -> Stream:
+        """A stream of somebody else, who keeps it longer: a CUstream as a number, or an object of PyTorch, CuPy, Numba or cuda.core."""
+        return Stream(self, Stream._create(lib.ptxgraft_stream_create_borrowed, self._handle, _stream_number(stream)), stream)
+
+    def create_event(self) -> Event:
+        return Event(self)
+
+    def __repr__(self) -> str:
+        return f"<ptxgraft.Device {self.name}, {self.target}>"
+
+
+def _stream_number(stream: Any) -> int:
+    """A CUstream as a number."""
+    if isinstance(stream, int):
+        return stream
+    protocol = getattr(stream, "__cuda_stream__", None)
+    if protocol is not None:
+        return int((protocol() if callable(protocol) else protocol)[1])
+    for attribute in "cuda_stream", "ptr", "handle":  # PyTorch's, CuPy's, Numba's
+        number = getattr(stream, attribute, None)
+        number = getattr(number, "value", number)
+        if isinstance(number, int):
+            return number
+    raise invalid(f"a {type(stream).__name__} is no stream")
+
+
+class Buffer(Handle):
+    """Device memory. As a context it is freed at the end of the block, else with the last reference.
+
+    >>> import ptxgraft
+    >>> device = ptxgraft.Device("emulator")
+    >>> with device.allocate(8) as buffer:
+    ...     buffer.write(b"ptxgraft")
+    ...     buffer.read(4)
+    b'ptxg'
+    """
+
+    __slots__ = ("_device", "_address", "_dtype", "_shape", "_owner", "size")
+    _noun = "buffer"
+    size: int  #: in bytes
+    _device: Device
+    _address: Optional[int]
+    _dtype: Any
+    _shape: Any
+    _owner: Any
+
+    def __init__(self) -> None:
+        raise TypeError("a buffer comes from Device.allocate, upload or borrow_buffer")
+
+    @classmethod
+    def _make(cls, device: Device, function: Any, *arguments: Any) -> Buffer:
+        return cls._new(device, cls._create(function, device._handle, *arguments))
+
+    @classmethod
+    def _new(cls, device: Device, handle: Any) -> Buffer:
+        buffer = cls.__new__(cls)
+        buffer._handle = handle
+        buffer._device = device
+        buffer._address = lib.ptxgraft_buffer_get_address(handle)
+        buffer.size = lib.ptxgraft_buffer_get_size(handle)
+        buffer._dtype = buffer._shape = buffer._owner = None
+        return buffer
+
+    @property
+    def address(self) -> int:
+        """On the device, for pointers within structs that are given to a kernel."""
+        if self._address is None:
+            raise invalid("the buffer is closed")
+        return self._address
+
+    def write(self, data: Any, offset: int = 0) -> None:
+        """Copies an array or bytes of the host into the buffer."""
+        place = _arrays.place_of(data)
+        if not place.is_host:
+            raise invalid("the data is in a GPU's memory")
+        self._write(place, offset)
+
+    def _write(self, place: _arrays.Place, offset: int) -> None:
+        check(lib.ptxgraft_buffer_write(self._handle, offset, ffi.cast("void*", place.address), place.size))
+
+    def read(self, size: Optional[int] = None, offset: int = 0) -> bytes:
+        """Bytes from `offset` on; waits for launches that came before."""
+        count = self.size - offset if size is None else size
+        data = ffi.new("char[]", max(count, 0) + 1)
+        check(lib.ptxgraft_buffer_read(data, self._handle, offset, max(count, 0)))
+        return bytes(ffi.buffer(data, count))
+
+    def read_into(self, array: Any, offset: int = 0) -> None:
+        """Fills an array of the host with what begins at `offset`."""
+        place = _arrays.place_of(array)
+        if place.read_only or not place.is_host:
+            raise invalid("the array is read-only" if place.read_only else "the array is in a GPU's memory")
+        check(lib.ptxgraft_buffer_read(ffi.cast("void*", place.address), self._handle, offset, place.size))
+
+    def download(self, dtype: Any = None, shape: Any = None) -> NumPyArray:
+        """A NumPy array with a copy; of a buffer that was uploaded, its type and shape are those of what it came from."""
+        import numpy
+
+        kind = numpy.dtype(dtype if dtype is not None else self._dtype if isinstance(self._dtype, numpy.dtype) else numpy.uint8)
+        if self.size % kind.itemsize:
+            raise invalid(f"the buffer's {self.size} bytes are no whole number of {kind}")
+        if shape is None:
+            is_like = dtype is None and self._shape is not None and isinstance(self._dtype, numpy.dtype)
+            shape = tuple(self._shape) if is_like else (self.size // kind.itemsize,)
+        array = numpy.empty(shape, kind)
+        self.read_into(array)
+        return array
+
+    def fill(self, value: int) -> None:
+        """Sets every byte."""
+        check(lib.ptxgraft_buffer_fill(self._handle, value))
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """For PyTorch, CuPy, Numba and JAX: bytes, or the type and shape of what was uploaded."""
+        if self._device.is_emulator:
+            raise AttributeError("the emulator's memory is no GPU's")
+        dtype = getattr(self._dtype, "str", None)
+        shape = (self.size,) if dtype is None else tuple(self._shape)
+        return {"shape": shape, "typestr": dtype or "|u1", "data": (self.address, False), "version": 3}
+
+    def close(self) -> None:
+        """Frees it now; later calls with it are errors."""
+        super().close()
+        self._address = self._owner = None
+
+    def __enter__(self) -> Buffer:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        where = "closed" if self._address is None else f"at {self._address:#x}"
+        return f"<ptxgraft.Buffer of {self.size} bytes {where} on {self._device.name}>"
+
+
+class Stream(Handle):
+    """An order of launches on a device."""
+
+    __slots__ = ("_device", "_owner")
+    _noun = "stream"
+
+    def __init__(self, device: Device, handle: Any, owner: Any):
+        self._device, self._handle, self._owner = device, handle, owner
+
+    def synchronize(self) -> None:
+        check(lib.ptxgraft_stream_synchronize(self._handle))
+
+
+class Event(Handle):
+    """A point in a stream's time.
+
+    >>> import ptxgraft
+    >>> device = ptxgraft.Device("emulator")
+    >>> start, end = device.create_event(), device.create_event()
+    >>> start.record(); end.record()
+    >>> end.elapsed_since(start) >= 0
+    True
+    """
+
+    __slots__ = ()
+    _noun = "event"
+
+    def __init__(self, device: Device):
+        self._handle = self._create(lib.ptxgraft_event_create, device._handle)
+
+    def record(self, stream: Optional[Stream] = None) -> None:
+        check(lib.ptxgraft_event_record(self._handle, NULL if stream is None else stream._handle))
+
+    def elapsed_since(self, start: Event) -> float:
+        """Milliseconds; waits for both."""
+        milliseconds = ffi.new("float*")
+        check(lib.ptxgraft_event_get_elapsed(milliseconds, start._handle, self._handle))
+        return float(milliseconds[0])

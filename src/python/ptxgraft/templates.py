@@ -1,0 +1,208 @@
+"""The skeletons that come with the library: what there are, launches of them from dimensions, and trials beside a reference.
+
+>>> import ptxgraft
+>>> gemm = ptxgraft.templates.Template("gemm/simt")
+>>> trial = gemm.try_on(ptxgraft.Device("emulator"), {"m": 33, "n": 17, "k": 8}, stubs={"epilogue": "acc 0.0 max.f32 -> acc"})
+>>> trial.is_right
+True
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Optional, Union
+
+from ptxgraft import _graft
+from ptxgraft._cache import Cache
+from ptxgraft._device import Buffer, Device, Stream
+from ptxgraft._graft import Stubs
+from ptxgraft._kernel import Kernel
+from ptxgraft._library import NULL, Handle, Options, bytes_of, check, decode, enum_name, ffi, info, invalid, lib, name_bytes, text_of
+from ptxgraft._skeleton import Skeleton, _cuda_options
+
+Choices = Mapping[str, Union[str, int]]  #: of tunables
+Dimensions = Mapping[str, int]
+
+
+def _pairs(values: Mapping[str, Any]) -> str:
+    return ",".join(f"{name}={value}" for name, value in values.items())
+
+
+def names(folder: Optional[str] = None) -> tuple[str, ...]:
+    """Of all templates, the library's own or those of a folder."""
+    where = NULL if folder is None else name_bytes(folder)
+    return tuple(text_of(lib.ptxgraft_library_get_template_names, where).splitlines())
+
+
+class Tensor(NamedTuple):
+    """A tensor of a launch."""
+
+    name: str
+    type: str  #: "bf16"
+    shape: tuple[int, ...]
+    size: int  #: in bytes
+    access: str  #: "in", "out", "modified", "scratch"
+    nullable: bool
+    zeroed: bool  #: it has to be zeros when a launch begins
+
+
+class Trial(NamedTuple):
+    """What a trial came to."""
+
+    is_right: bool
+    worst: float  #: the largest part of what is allowed; 1 and less is right
+    worst_tensor: str
+    got: float  #: there
+    wanted: float
+    largest_error: float
+    wrong: int
+    elements: int
+    registers: int
+    spill_size: int
+    milliseconds: float  #: the median of a GPU's timed launches; else 0
+
+
+class Template(Handle):
+    """A member of a family of kernels: "gemm/mma"."""
+
+    __slots__ = ("name",)
+    _noun = "template"
+
+    def __init__(self, name: str, folder: Optional[str] = None):
+        self.name = name
+        self._handle = self._create(lib.ptxgraft_template_open, name_bytes(name), NULL if folder is None else name_bytes(folder))
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """What its manifest says: name, meaning, target, entry, dimensions, tunables, arguments, sites, launch, outputs, numpy."""
+        description: dict[str, Any] = json.loads(text_of(lib.ptxgraft_template_get_description, self._handle))
+        return description
+
+    def tunables(self, choices: Choices = {}) -> dict[str, str]:
+        """All of them: those that are given, the others as usual."""
+        text = text_of(lib.ptxgraft_template_get_tunables, self._handle, name_bytes(_pairs(choices)))
+        return dict(pair.split("=", 1) for pair in text.split(",")) if text else {}
+
+    def combinations(self) -> list[dict[str, str]]:
+        """All that the manifest allows: of a large family some hundred thousands."""
+        lines = text_of(lib.ptxgraft_template_get_combinations, self._handle).splitlines()
+        return [dict(pair.split("=", 1) for pair in line.split(",")) for line in lines if line]
+
+    def tolerance(self, dimensions: Dimensions, choices: Choices = {}) -> tuple[float, float]:
+        """The relative and the absolute error that a result may have."""
+        relative, absolute = ffi.new("double*"), ffi.new("double*")
+        arguments = self._handle, name_bytes(_pairs(dimensions)), name_bytes(_pairs(choices))
+        check(lib.ptxgraft_template_get_tolerance(relative, absolute, *arguments))
+        return relative[0], absolute[0]
+
+    def skeleton(
+        self, choices: Choices = {}, *, target: Optional[str] = None, cache: Optional[Cache] = None, reference: bool = False
+    ) -> Skeleton:
+        """Compiles it; or its reference, which is naive, in double precision, and has the same sites."""
+        create = lib.ptxgraft_skeleton_create_of_reference if reference else lib.ptxgraft_skeleton_create_of_template
+        options = _cuda_options(target, None, cache, (), (), ())
+        return Skeleton._new(Skeleton._create(create, self._handle, name_bytes(_pairs(choices)), options.struct))
+
+    def plan(
+        self,
+        dimensions: Dimensions,
+        choices: Choices = {},
+        *,
+        numbers: Mapping[str, float] = {},
+        multiprocessors: int = 1,
+        reference: bool = False,
+    ) -> Plan:
+        """A launch from dimensions. `numbers`: floating-point parameters that are not as usual; `multiprocessors`: of the device."""
+        return Plan(self, dimensions, choices, numbers, multiprocessors, reference)
+
+    def try_on(
+        self,
+        device: Device,
+        dimensions: Dimensions,
+        choices: Choices = {},
+        *,
+        stubs: Stubs = {},
+        seed: int = 1,
+        repeats: int = 0,
+        null_tensors: Iterable[str] = (),
+        numbers: Mapping[str, float] = {},
+        target: Optional[str] = None,
+        cache: Optional[Cache] = None,
+    ) -> Trial:
+        """Makes inputs, runs the template and its reference with the same stubs, and compares."""
+        options = Options("trial_options")
+        struct = options.struct
+        options.text("dimensions", _pairs(dimensions))
+        options.text("tunables", _pairs(choices))
+        options.text("numbers", _pairs(numbers) if numbers else None)
+        options.text("target", target)
+        options.texts("null_tensors", "null_tensor_count", null_tensors)
+        options.handle("cache", cache)
+        struct.seed, struct.repeats = seed, repeats
+        if stubs:
+            struct.grafts, struct.graft_count = _graft.graft_list(stubs, self.skeleton(choices, target=target), options)
+        trial = info("trial_info", lib.ptxgraft_template_try, self._handle, device._handle, struct)
+        values = {field: getattr(trial, field) for field in Trial._fields}
+        values.update(is_right=bool(trial.is_right), worst_tensor=decode(trial.worst_tensor))
+        return Trial(**values)
+
+
+class Plan(Handle):
+    """All that a launch needs but memory.
+
+    >>> import numpy, ptxgraft
+    >>> device = ptxgraft.Device("emulator")
+    >>> scale = ptxgraft.templates.Template("elementwise/simple")
+    >>> kernel = scale.skeleton(target="sm_90a").graft({"function": "x x mul.f32 -> y"}, device)
+    >>> plan = scale.plan({"n": 100})
+    >>> [tensor.name for tensor in plan.tensors]
+    ['x', 'y']
+    >>> buffers = [device.upload(plan.random(i, seed=1)) for i in range(2)]
+    >>> plan.launch(kernel, buffers)
+    >>> x, y = (buffer.download(numpy.float32) for buffer in buffers)
+    >>> bool((y == x * x).all())
+    True
+    """
+
+    __slots__ = ("tensors", "entry", "grid", "block", "cluster", "shared_size")
+    _noun = "plan"
+
+    def __init__(
+        self,
+        template: Template,
+        dimensions: Dimensions,
+        choices: Choices,
+        numbers: Mapping[str, float],
+        multiprocessors: int,
+        reference: bool,
+    ):
+        options = Options("plan_options")
+        options.text("dimensions", _pairs(dimensions))
+        options.text("tunables", _pairs(choices))
+        options.text("numbers", _pairs(numbers) if numbers else None)
+        options.struct.multiprocessors, options.struct.is_reference = multiprocessors, reference
+        self._handle = self._create(lib.ptxgraft_plan_create, template._handle, options.struct)
+        plan = info("plan_info", lib.ptxgraft_plan_get_info, self._handle)
+        self.entry = decode(plan.entry)
+        self.grid, self.block, self.cluster = tuple(plan.grid), tuple(plan.block), tuple(plan.cluster)
+        self.shared_size: int = plan.shared_size
+        self.tensors: tuple[Tensor, ...] = tuple(self._tensor(i) for i in range(plan.tensor_count))
+
+    def _tensor(self, index: int) -> Tensor:
+        t = info("tensor_info", lib.ptxgraft_plan_get_tensor, self._handle, index)
+        shape = tuple(t.shape[0 : t.rank]) if t.rank else ()
+        return Tensor(decode(t.name), decode(t.type), shape, t.size, enum_name("access", t.access), bool(t.nullable), bool(t.zeroed))
+
+    def random(self, tensor: int, *, seed: int) -> bytes:
+        """Random values of a tensor, the same for a seed everywhere."""
+        return bytes_of(lib.ptxgraft_plan_get_random, self._handle, tensor, seed)
+
+    def launch(self, kernel: Kernel, buffers: Sequence[Optional[Buffer]], stream: Optional[Stream] = None) -> None:
+        """Launches a kernel with a buffer for each tensor, in their order, None where a tensor may be."""
+        closed = [i for i, buffer in enumerate(buffers) if buffer is not None and buffer._handle == NULL]
+        if closed:
+            raise invalid(f"buffer {closed[0]} is closed", closed[0])
+        handles = ffi.new("ptxgraft_buffer*[]", [NULL if buffer is None else buffer._handle for buffer in buffers])
+        number = NULL if stream is None else stream._handle
+        check(lib.ptxgraft_plan_launch(self._handle, kernel._handle, handles, len(buffers), number))

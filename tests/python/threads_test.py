@@ -1,0 +1,119 @@
+"""Many threads on one skeleton, device and kernel; leaks; and Ctrl-C."""
+
+import gc
+import signal
+import subprocess
+import sys
+import threading
+import time
+import unittest
+
+import numpy as np
+import ptxgraft
+from support import ENDLESS, Case, emulator, kernel, skeleton
+
+
+def in_threads(count, work):
+    failed = []
+
+    def guarded(number):
+        try:
+            work(number)
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=guarded, args=(number,)) for number in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failed:
+        raise failed[0]
+
+
+class Threads(Case):
+    def test_threads_graft_and_launch_at_once(self):
+        def work(number):
+            for i in range(10):
+                made = skeleton().graft({"activation": f"value {number}.0 add.f32 {i}.0 mul.f32 -> value"}, emulator())
+                x, y = np.ones(8, np.float32), np.empty(8, np.float32)
+                made.launch(1, 8, x, y, 0.0, 8)
+                np.testing.assert_array_equal(y, (1 + np.float32(number)) * i)
+
+        in_threads(8, work)
+
+    def test_one_kernel_in_many_threads(self):
+        def work(number):
+            for i in range(50):
+                x, y = np.full(8, i, np.float32), np.empty(8, np.float32)
+                kernel().launch(1, 8, x, y, float(number), 8)
+                np.testing.assert_array_equal(y, np.float32(i) * number)
+
+        in_threads(8, work)
+
+    def test_errors_are_the_threads_own(self):
+        def work(number):
+            for _ in range(50):
+                self.assertFails("stack_word_unknown", f"word_{number} ", skeleton().site("activation").stub, f"word_{number} -> value")
+
+        in_threads(4, work)
+
+    def test_other_threads_run_while_the_library_works(self):
+        endless = ptxgraft.Skeleton.from_ptx(ENDLESS).graft({}, emulator())
+        thread = threading.Thread(target=lambda: self.assertFails("time_limit_spent", "", endless.launch, 1, 1, time_limit_ms=500))
+        thread.start()
+        steps = 0
+        while thread.is_alive():
+            steps += 1
+            time.sleep(0.001)
+        self.assertGreater(steps, 20)
+
+    def test_nothing_leaks(self):
+        def resident():
+            with open("/proc/self/statm") as file:
+                return int(file.read().split()[1]) * 4096
+
+        def work(count):
+            for i in range(count):
+                skeleton().graft({"activation": f"value {i % 7}.0 add.f32 -> value"}, emulator())
+                emulator().upload(np.zeros(64, np.float32)).close()
+            gc.collect()
+
+        work(200)
+        before = resident()
+        work(1000)
+        self.assertLess(resident() - before, 20 << 20)
+
+
+CHILD = f"""
+import ptxgraft, signal, sys
+if "--alarm" in sys.argv:
+    def ring(number, frame):
+        raise TimeoutError("rang")
+    signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, 0.2)
+kernel = ptxgraft.Skeleton.from_ptx({ENDLESS!r}).graft({{}}, ptxgraft.Device("emulator"))
+print("ready", flush=True)
+try:
+    kernel.launch(1, 1)
+except BaseException as error:
+    print(type(error).__name__)
+"""
+
+
+class Interrupts(Case):
+    def test_ctrl_c_ends_a_launch(self):
+        child = subprocess.Popen([sys.executable, "-c", CHILD], stdout=subprocess.PIPE, text=True)
+        self.assertEqual(child.stdout.readline(), "ready\n")
+        time.sleep(0.3)
+        self.assertIsNone(child.poll())
+        child.send_signal(signal.SIGINT)
+        self.assertEqual(child.communicate(timeout=60)[0], "KeyboardInterrupt\n")
+
+    def test_what_another_handler_raises_comes_out_of_the_launch(self):
+        child = subprocess.run([sys.executable, "-c", CHILD, "--alarm"], capture_output=True, text=True, timeout=60)
+        self.assertEqual(child.stdout, "ready\nTimeoutError\n", child.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
