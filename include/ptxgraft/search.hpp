@@ -278,9 +278,9 @@ struct Budget {
     double gpu_seconds = 0;        ///< Gate::gpu_seconds of all gates
 };
 
-/// It ends where an elite, the best of its cell, has at most this bound, and at most this on each axis. Within
-/// a cell only the one of the lowest cost is looked at: where a target names a value on an axis, an edge just
-/// above that value makes cells of which all or none reach it.
+/// It ends where an elite, the best of its cell, has at most this bound, and at most this on each axis.
+/// Within a cell only the one of the lowest bound is looked at: where a target names a value on an axis, an
+/// edge just above that value makes cells of which all or none reach it.
 struct Target {
     double cost = 0;
     std::vector<double> descriptor = {};
@@ -475,8 +475,8 @@ class PTXGRAFT_API Archive {
     [[nodiscard]] Expected<void> export_json(const std::function<void(std::string_view)>& line) const;
     /// The same as CSV (RFC 4180), a record at a time with the end of its line: first the names of the
     /// columns, `index, island, operator, refine, parent, parent2, status, cost`, then a column for each
-    /// axis, site and tunable (`axis error`, `site f`, `tunable tile`), then `detail`. A parent that there is not
-    /// is empty, infinity is `inf`.
+    /// axis, site and tunable (`axis error`, `site f`, `tunable tile`), then `detail`. A parent that there is
+    /// not is empty, infinity is `inf`.
     [[nodiscard]] Expected<void> export_csv(const std::function<void(std::string_view)>& record) const;
     /// What a search of another space begins with (Search::open) where it judges anew what this one found
     /// right: its genomes that ended `ok`, in the order of their indices, as far as they are genomes of that

@@ -6,6 +6,7 @@
 #include "search/figures.hpp"
 #include "search/findings.hpp"
 #include "search/lengths.hpp"
+#include "search/occupation.hpp"
 #include "search/variants.hpp"
 
 namespace ptxgraft::search {
@@ -43,12 +44,18 @@ class CheckingGate final : public Gate {
   public:
     CheckingGate(const Space& space, const measure::Pool& pool, std::unique_ptr<Variants> variants,
                  const CheckingOptions& options)
-        : space_(space), pool_(pool), variants_(std::move(variants)), options_(options) {}
+        : space_(space),
+          pool_(pool),
+          variants_(std::move(variants)),
+          options_(options),
+          occupation_(variants_->gpu_count()) {}
     [[nodiscard]] std::string_view name() const override { return "checking"; }
+    [[nodiscard]] double gpu_seconds() const override { return occupation_.seconds(); }
 
     void evaluate(std::span<const Candidate* const> candidates, std::span<Result* const> results) override {
         for (const VariantGroup& group : variants_->groups(candidates, results)) {
-            const auto checks = pool_.check(group.workload, group.variants);
+            const auto checks =
+                occupation_.during([&] { return pool_.check(group.workload, group.variants); });
             for (std::size_t k = 0; k < checks.size(); ++k) {
                 Result& result = *results[group.candidates[k]];
                 const Genome& genome = genome_of(*candidates[group.candidates[k]], result);
@@ -74,6 +81,7 @@ class CheckingGate final : public Gate {
     const measure::Pool pool_;
     const std::unique_ptr<Variants> variants_;
     const CheckingOptions options_;
+    Occupation occupation_;
     Lengths lengths_;
 };
 

@@ -10,6 +10,7 @@
 #include "search/findings.hpp"
 #include "search/lengths.hpp"
 #include "search/measurements.hpp"
+#include "search/occupation.hpp"
 #include "search/variants.hpp"
 
 namespace ptxgraft::search {
@@ -30,8 +31,10 @@ class TimingGate final : public Gate {
           pool_(pool),
           variants_(std::move(variants)),
           log_(std::move(log)),
-          options_(options) {}
+          options_(options),
+          occupation_(variants_->gpu_count()) {}
     [[nodiscard]] std::string_view name() const override { return "timing"; }
+    [[nodiscard]] double gpu_seconds() const override { return occupation_.seconds(); }
 
     void evaluate(std::span<const Candidate* const> candidates, std::span<Result* const> results) override {
         for (const VariantGroup& group : variants_->groups(candidates, results)) {
@@ -75,7 +78,7 @@ class TimingGate final : public Gate {
         }
         const PoolTimingOptions options{
             .timing = {.tier = tier}, .protocol = options_.protocol, .closes = tier != Tier::screen};
-        PoolTiming timing = pool_.time(workload, variants, options);
+        PoolTiming timing = occupation_.during([&] { return pool_.time(workload, variants, options); });
         if (log_)
             if (const auto added = log_->add(indices, timing, options); !added)
                 throw std::runtime_error(message(added.error()));
@@ -111,6 +114,7 @@ class TimingGate final : public Gate {
     const std::unique_ptr<Variants> variants_;
     const std::unique_ptr<MeasurementLog> log_;
     const TimingGateOptions options_;
+    Occupation occupation_;
     Lengths lengths_;
 };
 

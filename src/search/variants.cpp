@@ -22,6 +22,7 @@ Expected<std::unique_ptr<Variants>> Variants::make(const Space& space, const Wor
                                                             made->target_, worker.target));
     made->has_gpu_ = std::ranges::all_of(
         workers, [](const measure::WorkerInfo& worker) { return worker.device != "emulator"; });
+    made->gpu_count_ = made->has_gpu_ ? workers.size() : 0;
     const std::vector<std::uint32_t> first(space.tunables.size(), 0);
     TRY(kernels.text(first));
     TRY(made->find(first));

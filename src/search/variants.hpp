@@ -36,6 +36,7 @@ class Variants {
                                                    std::span<Result* const> results);
     [[nodiscard]] const Workloads& kernels() const { return kernels_; }
     [[nodiscard]] bool has_gpu() const { return has_gpu_; }
+    [[nodiscard]] std::size_t gpu_count() const { return gpu_count_; }
 
   private:
     Variants(const Space& space, const Workloads& kernels, std::shared_ptr<const Assembler> assembler)
@@ -53,6 +54,7 @@ class Variants {
     const std::shared_ptr<const Assembler> assembler_;
     std::string target_;  // of the devices
     bool has_gpu_ = false;
+    std::size_t gpu_count_ = 0;
     std::mutex mutex_;
     std::map<std::vector<std::uint32_t>, Kernels> made_;
 };
