@@ -118,6 +118,7 @@ TEST(TimedSearch, WhatIsRightOnThePoolsEmulatorIsFound) {
     EXPECT_THAT(results[1].detail, HasSubstr("wrong: y["));
     EXPECT_EQ(results[2].status, Status::ok) << results[2].detail;
     EXPECT_EQ(pool.report().checks, 3u);
+    EXPECT_EQ(gate->gpu_seconds(), 0);  // of an emulator
 }
 
 TEST(TimedSearch, ThePolicyIsAskedBeforeAnythingIsAssembled) {
@@ -193,6 +194,7 @@ TEST(TimedSearch, RatiosAreThoseOfTheScript) {
     EXPECT_NEAR(results[3].cost, 0.9, 0.01);
     EXPECT_EQ(results[2].status, Status::wrong);
     EXPECT_EQ(results[1].descriptor, std::vector<double>{1});
+    EXPECT_GT(gate->gpu_seconds(), 0);
 }
 
 TEST(TimedSearch, AGateWhosePoolIsSickEndsTheSearch) {
