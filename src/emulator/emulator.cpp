@@ -255,7 +255,7 @@ Expected<void> with_range(Memory& memory, std::uint64_t address, std::size_t byt
 
 Expected<void> Emulator::write(std::uint64_t address, std::span<const std::byte> bytes) {
     return with_range(*data_->memory, address, bytes.size(), [&](std::byte* host) -> Expected<void> {
-        if (!bytes.empty()) std::memcpy(host, bytes.data(), bytes.size());
+        if (!bytes.empty()) std::memmove(host, bytes.data(), bytes.size());  // a process's may overlap
         data_->memory->mark(address, bytes.size(), true);
         return {};
     });
@@ -263,7 +263,7 @@ Expected<void> Emulator::write(std::uint64_t address, std::span<const std::byte>
 
 Expected<void> Emulator::read(std::uint64_t address, std::span<std::byte> bytes) const {
     return with_range(*data_->memory, address, bytes.size(), [&](const std::byte* host) -> Expected<void> {
-        if (!bytes.empty()) std::memcpy(bytes.data(), host, bytes.size());
+        if (!bytes.empty()) std::memmove(bytes.data(), host, bytes.size());
         return {};
     });
 }
