@@ -164,7 +164,8 @@ class Kernel(Handle):
         """Checks shape and arguments and launches; asynchronous on a GPU, where what fails may be reported by a later call.
 
         An argument is a Buffer; an array of a GPU on that GPU, on whose memory the kernel works in place; an array of the host on the
-        emulator, which is copied there and back; a number, which must fit the parameter's type; a TensorMap; or the bytes of a
+        emulator, which is copied there and back, or worked on in place where the device has `process_memory` (there a read-only array
+        is copied, and writing to it is an error); a number, which must fit the parameter's type; a TensorMap; or the bytes of a
         struct. `stream`: a Stream, or what Device.borrow_stream takes. On the emulator Ctrl-C
         ends the launch, and so do `instruction_budget` and `time_limit_ms`."""
         try:
@@ -304,12 +305,14 @@ def _store_number(store: Any, value: Any, parameter: Parameter) -> None:
 class _Lent:
     """The arguments of a launch that are neither buffers nor plain numbers."""
 
-    __slots__ = ("_kernel", "_buffers", "_copies")
+    __slots__ = ("_kernel", "_buffers", "_copies", "_in_place")
 
     def __init__(self, kernel: Kernel):
         self._kernel = kernel
         self._buffers: dict[tuple[int, int], Buffer] = {}
-        self._copies: list[tuple[Buffer, _arrays.Place, int]] = []
+        # With the index of the argument, and the bytes that an array has that is read-only.
+        self._copies: list[tuple[Buffer, _arrays.Place, int, Optional[bytes]]] = []
+        self._in_place: list[_arrays.Place] = []  # whose memory lasts as long as this
 
     def set(self, store: Any, argument: Any, index: int) -> None:
         parameter = self._kernel.parameters[index]
@@ -330,17 +333,29 @@ class _Lent:
     def _address(self, array: Any, index: int) -> int:
         """Two arguments over the same memory have one address."""
         place = _arrays.place_of(array, index)
+        if place.is_host and not place.read_only and self._kernel.device.process_memory:
+            return self._address_in_place(place, index)
         key = (place.address, place.size)
         if key not in self._buffers:
             self._buffers[key] = self._lend(array, place, index)
         return self._buffers[key].address
 
+    def _address_in_place(self, place: _arrays.Place, index: int) -> int:
+        try:
+            place.check_in_place()
+        except Error as error:
+            error.index = index
+            raise
+        self._in_place.append(place)
+        return place.address
+
     def _lend(self, array: Any, place: _arrays.Place, index: int) -> Buffer:
         device = self._kernel.device
         if place.is_host and device.is_emulator:
             copy = device.allocate(place.size)
-            copy._write(place, 0)
-            self._copies.append((copy, place, index))
+            before = bytes(ffi.buffer(ffi.cast("char*", place.address), place.size)) if place.read_only else None
+            copy._write(place if before is None else _arrays.place_of(before), 0)
+            self._copies.append((copy, place, index, before))
             return copy
         try:
             return device._borrow(place, array)
@@ -349,11 +364,10 @@ class _Lent:
             raise
 
     def give_back(self) -> None:
-        for copy, place, index in self._copies:
-            memory = ffi.cast("char*", place.address)
-            if not place.read_only:
-                check(lib.ptxgraft_buffer_read(memory, copy._handle, 0, place.size))
-            elif copy.read() != bytes(ffi.buffer(memory, place.size)):
+        for copy, place, index, before in self._copies:
+            if before is None:
+                check(lib.ptxgraft_buffer_read(ffi.cast("char*", place.address), copy._handle, 0, place.size))
+            elif copy.read() != before:
                 raise Error("memory_read_only", f"the kernel wrote to argument {index}, and the array is read-only", index=index)
 
 
