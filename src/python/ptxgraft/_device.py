@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
 
 from ptxgraft import _arrays
 from ptxgraft._library import NULL, Handle, Options, check, decode, enum_name, ffi, info, invalid, lib, name_bytes, text_of
+from ptxgraft._profile import Profile, profile_of
 
 if TYPE_CHECKING:
     import numpy
@@ -51,8 +52,8 @@ class Device(Handle):
     """Where kernels run: "auto" (the first GPU, else the emulator), "cuda", "cuda:1", "emulator", "emulator:sm_80",
     "emulator:sm_80:fast" (without checks).
 
-    `sm`, `threads`, `memory_size`, `instruction_budget`, `time_limit_ms`, `keep_going`, `checks`, `excuses` and
-    `process_memory` are of an emulator (c/device.h says what each does). Any number of threads use one device at once; on an emulator
+    `sm`, `threads`, `memory_size`, `instruction_budget`, `time_limit_ms`, `keep_going`, `checks`, `excuses`, `process_memory` and
+    `profile` are of an emulator (c/device.h says what each does). Any number of threads use one device at once; on an emulator
     launches and copies take turns.
 
     With `process_memory` an emulator works on arrays of the host in place, as a GPU on its own, and addresses of the host are those
@@ -82,6 +83,7 @@ class Device(Handle):
         checks: Optional[str] = None,
         excuses: Iterable[str] = (),
         process_memory: bool = False,
+        profile: bool = False,
     ):
         options = Options("device_options")
         struct = options.struct
@@ -89,7 +91,7 @@ class Device(Handle):
         struct.instruction_budget, struct.time_limit_ms, struct.keep_going = instruction_budget, time_limit_ms, keep_going
         options.text("checks", checks)
         options.texts("excuses", "excuse_count", excuses)
-        struct.process_memory = process_memory
+        struct.process_memory, struct.profile = process_memory, profile
         self._take(self._create(lib.ptxgraft_device_open_with_options, name_bytes(name), struct))
         self.process_memory = self.is_emulator and process_memory
 
@@ -165,6 +167,23 @@ class Device(Handle):
                 for f in findings
             ),
         )
+
+    def profile(self) -> Profile:
+        """What launches on an emulator with `profile` executed, since it was opened or its profile was cleared; those of another module
+        begin anew.
+
+        >>> import ptxgraft
+        >>> device = ptxgraft.Device("emulator", profile=True)
+        >>> simple = ptxgraft.Skeleton.from_template("elementwise/simple", target=device.target)
+        >>> simple.graft({"function": "x x mul.f32 -> y"}, device).launch(1, 32, device.upload(bytes(128)), device.allocate(128), 32)
+        >>> [line.lanes for line in device.profile().lines if "mul" in line.instruction and ".f32" in line.instruction]
+        [32]
+        """
+        return profile_of(self._handle)
+
+    def clear_profile(self) -> None:
+        """Counts begin anew."""
+        check(lib.ptxgraft_device_clear_profile(self._handle))
 
     def allocate(self, size: int) -> Buffer:
         """Device memory of so many bytes; what it holds is not specified."""

@@ -264,6 +264,18 @@ class Kernel(Handle):
         struct = info("kernel_attributes", lib.ptxgraft_kernel_get_attributes, self._handle)
         return Attributes(*(getattr(struct, field) for field in Attributes._fields))
 
+    def occupancy(self, threads: int, shared_size: int = 0) -> int:
+        """How many blocks of so many threads and bytes of dynamic shared memory a multiprocessor runs at once; 0: a launch is not possible.
+
+        >>> import ptxgraft
+        >>> device = ptxgraft.Device("emulator:sm_90")
+        >>> ptxgraft.Skeleton.from_template("elementwise/simple", target="sm_90").graft({}, device).occupancy(1024)
+        2
+        """
+        blocks = ffi.new("uint32_t*")
+        check(lib.ptxgraft_kernel_get_occupancy(blocks, self._handle, threads, shared_size))
+        return int(blocks[0])
+
     def times(self) -> dict[str, float]:
         """Milliseconds that the steps of the graft took: "render", "assemble", "link", "load"."""
         struct = info("kernel_times", lib.ptxgraft_kernel_get_times, self._handle)
