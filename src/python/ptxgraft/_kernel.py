@@ -114,6 +114,14 @@ class _Frame:
         self.key = key
 
 
+def _check_launch(status: int) -> None:
+    """An error of this thread's launch, or what a handler of a signal raised within it."""
+    raised = _raised.pop(get_ident(), None)
+    if raised is not None:
+        raise raised
+    check(status)
+
+
 class Kernel(Handle):
     """An entry of a skeleton with its stubs, loaded on a device. Any number of threads launch and read one at once.
 
@@ -195,7 +203,7 @@ class Kernel(Handle):
                 frame.options.stream = stream._handle
             status = lib.ptxgraft_kernel_launch(self._handle, frame.options, frame.slots, index)
             if status or _raised:
-                self._raise(status)
+                _check_launch(status)
             if kept is not None:
                 kept.give_back()
         except (TypeError, OverflowError, AttributeError) as error:
@@ -204,12 +212,6 @@ class Kernel(Handle):
             if stream is not None:
                 frame.options.stream = NULL
             self._frames.append(frame)
-
-    def _raise(self, status: int) -> None:
-        raised = _raised.pop(get_ident(), None)
-        if raised is not None:
-            raise raised
-        check(status)
 
     def _count_error(self, given: int) -> Error:
         wanted = ", ".join(f"{p.type} {p.name}" for p in self.parameters)
@@ -375,12 +377,45 @@ class _Lent:
             error.index = index
             raise
 
+    @property
+    def copy_count(self) -> int:
+        return len(self._copies)
+
     def give_back(self) -> None:
         for copy, place, index, before in self._copies:
             if before is None:
                 check(lib.ptxgraft_buffer_read(ffi.cast("char*", place.address), copy._handle, 0, place.size))
             elif copy.read() != before:
                 raise Error("memory_read_only", f"the kernel wrote to argument {index}, and the array is read-only", index=index)
+
+
+class PlannedLaunch:
+    """A launch that is queued later, with all that it needs until then."""
+
+    __slots__ = ("struct", "_kernel", "_arguments", "_frame", "_lent")
+
+    def __init__(self, kernel: Kernel, key: tuple[Any, ...], arguments: tuple[Any, ...]):
+        self._kernel, self._arguments, self._lent = kernel, arguments, _Lent(kernel)
+        self._frame = frame = _Frame(kernel.parameters, kernel.device.is_emulator)
+        try:
+            frame.set_shape(key)
+            if len(arguments) != frame.count:
+                raise kernel._count_error(len(arguments))
+            for index, (argument, store) in enumerate(zip(arguments, frame.stores)):
+                self._set(store, argument, index)
+        except (TypeError, OverflowError, AttributeError) as error:
+            raise kernel._argument_error(arguments, error) from None
+        self.struct = ffi.new("ptxgraft_planned_launch*", (kernel._handle, frame.options, frame.slots, frame.count))
+
+    def _set(self, store: Any, argument: Any, index: int) -> None:
+        if isinstance(argument, Buffer) and argument._device is self._kernel.device:
+            store[0] = argument._address
+            return
+        self._lent.set(store, argument, index)
+        if self._lent.copy_count:
+            raise invalid(f"argument {index} is an array that a launch would copy: upload it first", index)
+
+    check = staticmethod(_check_launch)
 
 
 def _bytes_of_value(argument: Any, parameter: Parameter, index: int) -> Optional[Any]:
