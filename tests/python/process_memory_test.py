@@ -250,9 +250,9 @@ class Wrong(Case):
         self.assertIn(".entry apply", error.source)
 
     def test_races_are_found_as_ever(self):
-        made = ptxgraft.Skeleton.from_cuda(
-            'extern "C" __global__ void f(int* x) { x[0] = threadIdx.x; __syncwarp(); x[1] = x[0]; }'
-        ).graft({}, device)
+        made = ptxgraft.Skeleton.from_cuda('extern "C" __global__ void f(int* x) { x[0] = threadIdx.x; __syncwarp(); x[1] = x[0]; }').graft(
+            {}, device
+        )
         self.assertFails("data_race", "", made.launch, 1, 64, np.zeros(2, np.int32))
 
     def test_it_is_asked_for_and_of_an_emulator(self):

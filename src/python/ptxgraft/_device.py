@@ -162,7 +162,13 @@ class Device(Handle):
             sums.excused_count,
             tuple(
                 Finding(
-                    decode(lib.ptxgraft_status_get_name(f.status)), decode(f.check), decode(f.message), f.line, f.column, f.threads, f.blocks
+                    decode(lib.ptxgraft_status_get_name(f.status)),
+                    decode(f.check),
+                    decode(f.message),
+                    f.line,
+                    f.column,
+                    f.threads,
+                    f.blocks,
                 )
                 for f in findings
             ),
