@@ -116,9 +116,9 @@ class InPlace(Case):
     def test_without_it_a_kernel_sees_what_the_array_was(self):
         copied = ptxgraft.Skeleton.from_ptx(WAIT).graft({}, emulator())
         x, y = np.zeros(4, np.uint32), np.zeros(2, np.uint32)
-        changes = threading.Timer(0.1, lambda: x.fill(5))
+        changes = threading.Timer(0.3, lambda: x.fill(5))
         changes.start()
-        self.assertFails("time_limit_spent", "", copied.launch, 1, 1, x, y, time_limit_ms=500)
+        self.assertFails("time_limit_spent", "", copied.launch, 1, 1, x, y, time_limit_ms=1000)
         changes.join()
         self.assertEqual(y[1], 0)
 
