@@ -48,6 +48,15 @@ frame = kernel._frames[0]
 c_launch = seconds(lambda: lib.ptxgraft_kernel_launch(kernel._handle, frame.options, frame.slots, 3), 500)
 show("launch of one thread, three arguments", seconds(lambda: kernel.launch(1, 1, x, y, 1), 500), c_launch)
 
+count = 1 << 22
+large = np.ones(count, np.float32), np.zeros(count, np.float32)
+for arrays in large, tuple(array[:16] for array in large):
+    for process_memory in False, True:
+        made = skeleton.graft({"function": stub}, ptxgraft.Device("emulator:fast", process_memory=process_memory))
+        launch = seconds(lambda: made.launch(1, 1, *arrays, 1), 5)
+        where = "in place" if process_memory else "copied there and back"
+        print(f"launch of one thread, two arrays of {arrays[0].nbytes:,} bytes, {where}: {launch * 1e6:.1f} µs")
+
 cache = ptxgraft.Cache()
 with_cache = ptxgraft.GraftOptions(cache=cache, target="sm_90a")
 options = _graft.graft_options({"function": stub}, with_cache, skeleton)

@@ -45,6 +45,7 @@ Expected<EmulatorOptions> emulator_options(const ptxgraft_device_options& given)
     options.instruction_budget = given.instruction_budget;
     options.time_limit_ms = given.time_limit_ms;
     options.keep_going = given.keep_going;
+    options.process_memory = given.process_memory != 0;
     if (given.shadow_size != 0) options.shadow_bytes = given.shadow_size;
     const auto checks = TRY(given.checks ? parse_checks(given.checks) : options.checks);
     options.checks = checks;

@@ -251,11 +251,19 @@ Expected<void> with_range(Memory& memory, std::uint64_t address, std::size_t byt
     });
 }
 
+// Of a process, what the host itself may not write: doing so would end it.
+Expected<void> check_target(const Memory& memory, const EmulatorOptions& options, std::uint64_t address) {
+    const emulator::Region* const region = options.process_memory ? memory.find(address) : nullptr;
+    if (region == nullptr || !region->read_only) return {};
+    return fail(Errc::memory_read_only, fmt::format("a copy to {:#x}", address));
+}
+
 }  // namespace
 
 Expected<void> Emulator::write(std::uint64_t address, std::span<const std::byte> bytes) {
     return with_range(*data_->memory, address, bytes.size(), [&](std::byte* host) -> Expected<void> {
-        if (!bytes.empty()) std::memcpy(host, bytes.data(), bytes.size());
+        TRY(check_target(*data_->memory, data_->options, address));
+        if (!bytes.empty()) std::memmove(host, bytes.data(), bytes.size());  // a process's may overlap
         data_->memory->mark(address, bytes.size(), true);
         return {};
     });
@@ -263,13 +271,14 @@ Expected<void> Emulator::write(std::uint64_t address, std::span<const std::byte>
 
 Expected<void> Emulator::read(std::uint64_t address, std::span<std::byte> bytes) const {
     return with_range(*data_->memory, address, bytes.size(), [&](const std::byte* host) -> Expected<void> {
-        if (!bytes.empty()) std::memcpy(bytes.data(), host, bytes.size());
+        if (!bytes.empty()) std::memmove(bytes.data(), host, bytes.size());
         return {};
     });
 }
 
 Expected<void> Emulator::fill(std::uint64_t address, std::byte value, std::size_t bytes) {
     return with_range(*data_->memory, address, bytes, [&](std::byte* host) -> Expected<void> {
+        TRY(check_target(*data_->memory, data_->options, address));
         std::fill_n(host, bytes, value);
         data_->memory->mark(address, bytes, true);
         return {};
@@ -281,6 +290,7 @@ Expected<void> Emulator::copy(std::uint64_t target, std::uint64_t source, std::s
     return with_range(memory, source, bytes, [&](const std::byte* from) -> Expected<void> {
         std::byte* const to = memory.host(target, bytes);
         if (to == nullptr) return out_of_bounds(target, bytes);
+        TRY(check_target(memory, data_->options, target));
         if (bytes == 0) return {};
         std::memmove(to, from, bytes);
         memory.copy_marks(target, source, bytes);

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -148,6 +149,46 @@ TEST(CApiDevice, MemoryOfOthersIsBorrowed) {
     ASSERT_OK(ptxgraft_buffer_fill_unwritten(copy, 0xAB));
     ASSERT_OK(ptxgraft_buffer_read(values, copy, 0, 8));
     EXPECT_EQ(values[0], 0xABABABABu);
+}
+
+ptxgraft_status launch_on_pointer(const Launched& launched, uint32_t* pointer) {
+    const ptxgraft_argument arguments[] = {PTXGRAFT_VALUE(pointer)};
+    ptxgraft_launch_options launch = PTXGRAFT_LAUNCH_OPTIONS_INIT;
+    launch.grid[0] = 1;
+    launch.block[0] = 64;
+    return ptxgraft_kernel_launch(launched.kernel, &launch, arguments, 1);
+}
+
+TEST(CApiDevice, MemoryOfTheProcessIsTheDevices) {
+    ptxgraft_device_options options = PTXGRAFT_DEVICE_OPTIONS_INIT;
+    options.process_memory = 1;
+    const Launched launched(&options);
+    std::vector<uint32_t> host(64, 9), want(64);
+    std::iota(want.begin(), want.end(), 0u);
+    ASSERT_OK(launch_on_pointer(launched, host.data()));
+    EXPECT_EQ(host, want);
+    EXPECT_EQ(reinterpret_cast<const uint32_t*>(ptxgraft_buffer_get_address(launched.buffer))[5], 5u)
+        << "the host reads what was allocated";
+
+    CBuffer lent;
+    const auto address = reinterpret_cast<uint64_t>(host.data());
+    ASSERT_OK(ptxgraft_buffer_create_borrowed(&lent, launched.device, address, 256));
+    EXPECT_EQ(ptxgraft_buffer_get_address(lent), address);
+    host[1] = 7;
+    uint32_t read = 0;
+    ASSERT_OK(ptxgraft_buffer_read(&read, lent, 4, 4));
+    EXPECT_EQ(read, 7u);
+    ASSERT_OK(ptxgraft_buffer_fill(lent, 0xAB));
+    EXPECT_THAT(host, testing::Each(0xABABABABu));
+    lent.reset();
+    EXPECT_EQ(host[63], 0xABABABABu) << "what is borrowed stays";
+}
+
+TEST(CApiDevice, MemoryOfTheProcessIsNoUsualEmulators) {
+    const Launched launched(nullptr);
+    std::vector<uint32_t> host(64, 9);
+    EXPECT_EQ(launch_on_pointer(launched, host.data()), PTXGRAFT_STATUS_address_out_of_bounds);
+    EXPECT_THAT(host, testing::Each(9u));
 }
 
 TEST(CApiDevice, StreamsHavePriorities) {

@@ -116,6 +116,34 @@ TEST_P(ProcessMemory, WhatTheHostMayNotWriteNoKernelWrites) {
     EXPECT_EQ(pages.words()[0], 0u);
 }
 
+TEST_P(ProcessMemory, NorDoesACopy) {
+    const Pages pages(1, PROT_READ);
+    ASSERT_TRUE(pages.is_mapped());
+    const auto address = reinterpret_cast<std::uint64_t>(pages.words());
+    const u32 five = 5;
+    const auto source = emulator.allocate(4);
+    ASSERT_TRUE(source);
+    ASSERT_TRUE(emulator.write(*source, std::as_bytes(std::span(&five, 1))));
+    for (const auto& done : {emulator.write(address, std::as_bytes(std::span(&five, 1))),
+                             emulator.fill(address, std::byte{5}, 4), emulator.copy(address, *source, 4)}) {
+        ASSERT_FALSE(done);
+        EXPECT_EQ(done.error().code, Errc::memory_read_only);
+    }
+    EXPECT_TRUE(emulator.copy(*source, address, 4));
+    u32 read = 7;
+    EXPECT_TRUE(emulator.read(*source, std::as_writable_bytes(std::span(&read, 1))));
+    EXPECT_EQ(read, 0u);
+}
+
+TEST_P(ProcessMemory, CopiesMayOverlap) {
+    std::vector<u32> words{1, 2, 3, 4};
+    const auto address = reinterpret_cast<std::uint64_t>(words.data());
+    ASSERT_TRUE(emulator.write(address + 4, std::as_bytes(std::span(words).first(3))));
+    EXPECT_THAT(words, testing::ElementsAre(1, 1, 2, 3));
+    ASSERT_TRUE(emulator.read(address + 4, std::as_writable_bytes(std::span(words).first(3))));
+    EXPECT_THAT(words, testing::ElementsAre(1, 2, 3, 3));
+}
+
 TEST_P(ProcessMemory, VariablesAndTheHeapAreThereTooAndAligned) {
     const std::string ptx = each_word(
         "mov.u64 %rd3, table;\nand.b64 %rd4, %rd3, 127;\n"  // 0

@@ -51,6 +51,22 @@ class Gpu(Case):
         cls.device = ptxgraft.Device("cuda")
         cls.kernel = ptxgraft.Skeleton.from_ptx(FILL).graft({}, cls.device)
 
+    def test_graphs_and_occupancy(self):
+        memory = self.device.upload(np.zeros(4, np.float32))
+        graph = ptxgraft.Graph(self.device)
+        self.assertEqual(graph.add(self.kernel, 1, 1, CudaArray(memory.address, 4), 16, bytes(12)), 0)
+        graph.launch(self.device.create_stream())
+        graph.change(0, self.kernel, 2, 32, memory, 16, bytes(12))
+        graph.launch()
+        self.device.synchronize()
+        self.assertFails("argument_invalid", "in the host's memory", graph.add, self.kernel, 1, 1, np.zeros(4), 1, bytes(12))
+        self.assertGreater(self.kernel.occupancy(32), 0)
+
+    def test_process_memory_is_no_gpus(self):
+        gpu = ptxgraft.Device("cuda", process_memory=True)
+        self.assertFalse(gpu.process_memory)
+        self.assertFails("argument_invalid", "in the host's memory", gpu.borrow_buffer, np.zeros(4))
+
     def test_an_array_of_the_gpu_is_taken_in_place(self):
         memory = self.device.upload(np.zeros(4, np.float32))
         array = CudaArray(memory.address, 4)

@@ -72,9 +72,19 @@ typedef struct ptxgraft_device_options {
     uint32_t trace_warp;     /**< only this one of each block, where it has bit 1 */
     uint32_t trace_some;
     uint32_t profile; /**< 1: launches are counted line by line (profile.h); they run on one thread */
+    /** 1: kernels work on the memory of this process, at its own addresses: a pointer of the host is one of
+        the device, and ptxgraft_buffer_create_borrowed lends what the host has. A launch sees what was mapped
+        when it began, and may write what the host may, by mistake too; nothing unmaps it meanwhile. Where
+        one object ends and what of it was written is not known then: of such mistakes only accesses to what
+        is not mapped are found. */
+    uint32_t process_memory;
+    uint32_t zero; /**< always 0 */
 } ptxgraft_device_options;
-#define PTXGRAFT_DEVICE_OPTIONS_INIT \
-    { sizeof(ptxgraft_device_options), 0, 0, 0, 0, 0, 0, NULL, NULL, 0, 0, NULL, NULL, {0, 0, 0}, 0, 0, 0 }
+#define PTXGRAFT_DEVICE_OPTIONS_INIT                                                                         \
+    {                                                                                                        \
+        sizeof(ptxgraft_device_options), 0, 0, 0, 0, 0, 0, NULL, NULL, 0, 0, NULL, NULL, {0, 0, 0}, 0, 0, 0, \
+            0, 0                                                                                             \
+    }
 /** As ptxgraft_device_open. `options` may be null. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_device_open_with_options(ptxgraft_device** device, const char* name,
                                                                  const ptxgraft_device_options* options);

@@ -34,24 +34,30 @@ from ptxgraft._graft import GraftOptions
 from ptxgraft._kernel import Attributes, Kernel, Parameter
 from ptxgraft._library import Error, assembler_version, library_version
 from ptxgraft._machine_code import Bank, Function, Loss, MachineCode, Preparation, Route
+from ptxgraft._profile import Profile, ProfileClass, ProfileLine
 from ptxgraft._skeleton import Copy, Operand, Site, Skeleton
 from ptxgraft._stub import Stub
 
 if TYPE_CHECKING:
     from ptxgraft import dsl, isa, search, syntax, templates, tensor
     from ptxgraft._evaluate import Difference, Evaluator, evaluate, find_difference
+    from ptxgraft._graph import Graph
+    from ptxgraft._pool import Check, Pool, PoolReport, Variant, Worker
 
 __version__ = library_version()
 __all__ = [
     "Assembler", "Attributes", "Bank", "Buffer", "Cache", "CacheCounters", "CacheSize", "Copy", "Device", "Error", "Event", "Finding",
-    "Function", "GraftOptions", "Kernel", "Loss", "MachineCode", "ManyOptions", "Operand", "Parameter", "Preparation", "Report", "Route",
-    "Site", "Skeleton", "Stop", "Stream", "Stub", "assembler_version", "Difference", "Evaluator", "dsl", "evaluate", "expression",
+    "Function", "GraftOptions", "Kernel", "Loss", "MachineCode", "ManyOptions", "Operand", "Parameter", "Preparation", "Profile",
+    "ProfileClass", "ProfileLine", "Report", "Route", "Site", "Skeleton", "Stop", "Stream", "Stub", "assembler_version",
+    "Check", "Difference", "Evaluator", "Graph", "Pool", "PoolReport", "Variant", "Worker", "dsl", "evaluate", "expression",
     "find_difference", "isa", "library_version", "search", "stack", "syntax", "templates", "tensor",
 ]  # fmt: skip
 
 # What `import ptxgraft` does not load, by the module that has it.
 _LAZY = {name: name for name in ("dsl", "isa", "search", "syntax", "templates", "tensor")}
 _LAZY.update({name: "_evaluate" for name in ("Difference", "Evaluator", "evaluate", "find_difference")})
+_LAZY["Graph"] = "_graph"
+_LAZY.update({name: "_pool" for name in ("Check", "Pool", "PoolReport", "Variant", "Worker")})
 
 
 def __getattr__(name: str) -> Any:

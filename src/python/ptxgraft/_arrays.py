@@ -16,6 +16,17 @@ class Place(NamedTuple):
     is_host: bool
     read_only: bool
     owner: Any  #: keeps the memory
+    alignment: int = 1  #: of an element, where it is known
+
+    def check_in_place(self) -> None:
+        """An error where a kernel cannot work on it in place: it may write there, at addresses that are multiples of an element's size."""
+        if self.read_only:
+            raise invalid("the array is read-only: upload copies")
+        if self.size and self.address % self.alignment:
+            raise invalid(
+                f"the array begins at {self.address:#x}, no multiple of its elements' {self.alignment} bytes;"
+                " numpy.require(array, requirements='AC') copies it"
+            )
 
 
 def place_of(array: Any, index: int = 0) -> Place:
@@ -60,13 +71,21 @@ def _size(shape: tuple[int, ...], strides: Optional[tuple[int, ...]], item: int)
     return expected
 
 
+def alignment_of(item: int, is_complex: bool) -> int:
+    """Of an element of so many bytes: a complex number is two numbers."""
+    size = item // 2 if is_complex else item
+    return size if size & (size - 1) == 0 else 1
+
+
 def _of_interface(interface: dict[str, Any], is_host: bool, owner: Any) -> Place:
     item = _check_type(interface["typestr"])
     if interface.get("mask") is not None:
         raise invalid("the array has a mask")
     size = _size(tuple(interface["shape"]), interface.get("strides"), item)
     address, read_only = interface["data"]
-    return Place(address, size, is_host, bool(read_only), owner)
+    kind = interface["typestr"][1]
+    alignment = alignment_of(item, kind == "c") if kind in "biufcmM" else 1  # of a struct or a text nothing is known
+    return Place(address, size, is_host, bool(read_only), owner, alignment)
 
 
 def _by_cuda(array: Any) -> Optional[Place]:
@@ -89,7 +108,8 @@ def _by_buffer(array: Any) -> Optional[Place]:
     if not view.c_contiguous:
         raise invalid(f"the buffer has gaps (strides {view.strides}); make it contiguous first")
     data = ffi.from_buffer(view)
-    return Place(int(ffi.cast("uintptr_t", data)), view.nbytes, True, view.readonly, data)
+    alignment = alignment_of(view.itemsize, False) if view.format in tuple("bBhHiIlLqQnNfd") else 1
+    return Place(int(ffi.cast("uintptr_t", data)), view.nbytes, True, view.readonly, data, alignment)
 
 
 def _by_dlpack(array: Any) -> Optional[Place]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
 
 from ptxgraft import _arrays
 from ptxgraft._library import NULL, Handle, Options, check, decode, enum_name, ffi, info, invalid, lib, name_bytes, text_of
+from ptxgraft._profile import Profile, profile_of
 
 if TYPE_CHECKING:
     import numpy
@@ -51,16 +52,23 @@ class Device(Handle):
     """Where kernels run: "auto" (the first GPU, else the emulator), "cuda", "cuda:1", "emulator", "emulator:sm_80",
     "emulator:sm_80:fast" (without checks).
 
-    `sm`, `threads`, `memory_size`, `instruction_budget`, `time_limit_ms`, `keep_going`, `checks` and `excuses` are of an emulator
-    (c/device.h says what each does). Any number of threads use one device at once; on an emulator launches and copies take turns.
+    `sm`, `threads`, `memory_size`, `instruction_budget`, `time_limit_ms`, `keep_going`, `checks`, `excuses`, `process_memory` and
+    `profile` are of an emulator (c/device.h says what each does). Any number of threads use one device at once; on an emulator
+    launches and copies take turns.
+
+    With `process_memory` an emulator works on arrays of the host in place, as a GPU on its own, and addresses of the host are those
+    of the device. Without, which is the default, each array is an allocation of its own, and the emulator finds what a kernel does
+    beyond its end, and what it reads that nobody wrote; with it such a kernel goes on with whatever of Python's memory lies there.
 
     >>> import ptxgraft
     >>> ptxgraft.Device("emulator:sm_80").target
     'sm_80'
     """
 
-    __slots__ = ("is_emulator",)
+    __slots__ = ("is_emulator", "process_memory")
     _noun = "device"
+    is_emulator: bool
+    process_memory: bool  #: whether its memory is that of this process
 
     def __init__(
         self,
@@ -74,6 +82,8 @@ class Device(Handle):
         keep_going: int = 0,
         checks: Optional[str] = None,
         excuses: Iterable[str] = (),
+        process_memory: bool = False,
+        profile: bool = False,
     ):
         options = Options("device_options")
         struct = options.struct
@@ -81,11 +91,14 @@ class Device(Handle):
         struct.instruction_budget, struct.time_limit_ms, struct.keep_going = instruction_budget, time_limit_ms, keep_going
         options.text("checks", checks)
         options.texts("excuses", "excuse_count", excuses)
+        struct.process_memory, struct.profile = process_memory, profile
         self._take(self._create(lib.ptxgraft_device_open_with_options, name_bytes(name), struct))
+        self.process_memory = self.is_emulator and process_memory
 
     def _take(self, handle: Any) -> None:
         self._handle = handle
         self.is_emulator = lib.ptxgraft_device_get_kind(handle) == lib.PTXGRAFT_DEVICE_emulator
+        self.process_memory = False
 
     @classmethod
     def borrow(cls, context: int) -> Device:
@@ -149,11 +162,34 @@ class Device(Handle):
             sums.excused_count,
             tuple(
                 Finding(
-                    decode(lib.ptxgraft_status_get_name(f.status)), decode(f.check), decode(f.message), f.line, f.column, f.threads, f.blocks
+                    decode(lib.ptxgraft_status_get_name(f.status)),
+                    decode(f.check),
+                    decode(f.message),
+                    f.line,
+                    f.column,
+                    f.threads,
+                    f.blocks,
                 )
                 for f in findings
             ),
         )
+
+    def profile(self) -> Profile:
+        """What launches on an emulator with `profile` executed, since it was opened or its profile was cleared; those of another module
+        begin anew.
+
+        >>> import ptxgraft
+        >>> device = ptxgraft.Device("emulator", profile=True)
+        >>> simple = ptxgraft.Skeleton.from_template("elementwise/simple", target=device.target)
+        >>> simple.graft({"function": "x x mul.f32 -> y"}, device).launch(1, 32, device.upload(bytes(128)), device.allocate(128), 32)
+        >>> [line.lanes for line in device.profile().lines if "mul" in line.instruction and ".f32" in line.instruction]
+        [32]
+        """
+        return profile_of(self._handle)
+
+    def clear_profile(self) -> None:
+        """Counts begin anew."""
+        check(lib.ptxgraft_device_clear_profile(self._handle))
 
     def allocate(self, size: int) -> Buffer:
         """Device memory of so many bytes; what it holds is not specified."""
@@ -176,13 +212,23 @@ class Device(Handle):
         return buffer
 
     def borrow_buffer(self, array: Any) -> Buffer:
-        """The memory of an array of a GPU (`__cuda_array_interface__`, DLPack) as a buffer, without a copy. The buffer keeps the array."""
+        """The memory of an array as a buffer, without a copy: of a GPU's (`__cuda_array_interface__`, DLPack), of the host's on an
+        emulator with `process_memory`. The buffer keeps the array.
+
+        >>> import numpy, ptxgraft
+        >>> x = numpy.zeros(4, numpy.uint8)
+        >>> ptxgraft.Device("emulator", process_memory=True).borrow_buffer(x).fill(7)
+        >>> x
+        array([7, 7, 7, 7], dtype=uint8)
+        """
         return self._borrow(_arrays.place_of(array), array)
 
     def _borrow(self, place: _arrays.Place, array: Any) -> Buffer:
-        if place.is_host or self.is_emulator:
+        if not (place.is_host if self.process_memory else not place.is_host and not self.is_emulator):
             where = "the host's" if place.is_host else "a GPU's"
             raise invalid(f"the array is in {where} memory, and {self.name} works on its own: upload copies")
+        if place.is_host:
+            place.check_in_place()
         buffer = Buffer._make(self, lib.ptxgraft_buffer_create_borrowed, place.address, place.size)
         buffer._owner = place.owner
         buffer._dtype, buffer._shape = getattr(array, "dtype", None), getattr(array, "shape", None)

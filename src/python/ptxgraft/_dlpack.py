@@ -5,10 +5,11 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from ptxgraft._arrays import Place, _size
+from ptxgraft._arrays import Place, _size, alignment_of
 from ptxgraft._library import invalid
 
 CPU, CUDA, CUDA_HOST, CUDA_MANAGED = 1, 2, 3, 13
+COMPLEX = 5
 
 
 class DLTensor(ctypes.Structure):
@@ -47,4 +48,5 @@ def place_of(array: Any) -> Place:
     shape = tuple(tensor.shape[i] for i in range(tensor.ndim))
     strides = tuple(tensor.strides[i] * (bits // 8) for i in range(tensor.ndim)) if tensor.strides else None
     size = _size(shape, strides, bits // 8)
-    return Place((tensor.data or 0) + tensor.byte_offset, size, tensor.device_type in (CPU, CUDA_HOST), False, capsule)
+    alignment = alignment_of(tensor.bits // 8, tensor.code == COMPLEX) if tensor.bits >= 8 else 1
+    return Place((tensor.data or 0) + tensor.byte_offset, size, tensor.device_type in (CPU, CUDA_HOST), False, capsule, alignment)

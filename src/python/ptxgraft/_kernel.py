@@ -114,6 +114,14 @@ class _Frame:
         self.key = key
 
 
+def _check_launch(status: int) -> None:
+    """An error of this thread's launch, or what a handler of a signal raised within it."""
+    raised = _raised.pop(get_ident(), None)
+    if raised is not None:
+        raise raised
+    check(status)
+
+
 class Kernel(Handle):
     """An entry of a skeleton with its stubs, loaded on a device. Any number of threads launch and read one at once.
 
@@ -164,7 +172,8 @@ class Kernel(Handle):
         """Checks shape and arguments and launches; asynchronous on a GPU, where what fails may be reported by a later call.
 
         An argument is a Buffer; an array of a GPU on that GPU, on whose memory the kernel works in place; an array of the host on the
-        emulator, which is copied there and back; a number, which must fit the parameter's type; a TensorMap; or the bytes of a
+        emulator, which is copied there and back, or worked on in place where the device has `process_memory` (there a read-only array
+        is copied, and writing to it is an error); a number, which must fit the parameter's type; a TensorMap; or the bytes of a
         struct. `stream`: a Stream, or what Device.borrow_stream takes. On the emulator Ctrl-C
         ends the launch, and so do `instruction_budget` and `time_limit_ms`."""
         try:
@@ -194,7 +203,7 @@ class Kernel(Handle):
                 frame.options.stream = stream._handle
             status = lib.ptxgraft_kernel_launch(self._handle, frame.options, frame.slots, index)
             if status or _raised:
-                self._raise(status)
+                _check_launch(status)
             if kept is not None:
                 kept.give_back()
         except (TypeError, OverflowError, AttributeError) as error:
@@ -203,12 +212,6 @@ class Kernel(Handle):
             if stream is not None:
                 frame.options.stream = NULL
             self._frames.append(frame)
-
-    def _raise(self, status: int) -> None:
-        raised = _raised.pop(get_ident(), None)
-        if raised is not None:
-            raise raised
-        check(status)
 
     def _count_error(self, given: int) -> Error:
         wanted = ", ".join(f"{p.type} {p.name}" for p in self.parameters)
@@ -263,6 +266,18 @@ class Kernel(Handle):
         struct = info("kernel_attributes", lib.ptxgraft_kernel_get_attributes, self._handle)
         return Attributes(*(getattr(struct, field) for field in Attributes._fields))
 
+    def occupancy(self, threads: int, shared_size: int = 0) -> int:
+        """How many blocks of so many threads and bytes of dynamic shared memory a multiprocessor runs at once; 0: a launch is not possible.
+
+        >>> import ptxgraft
+        >>> device = ptxgraft.Device("emulator:sm_90")
+        >>> ptxgraft.Skeleton.from_template("elementwise/simple", target="sm_90").graft({}, device).occupancy(1024)
+        2
+        """
+        blocks = ffi.new("uint32_t*")
+        check(lib.ptxgraft_kernel_get_occupancy(blocks, self._handle, threads, shared_size))
+        return int(blocks[0])
+
     def times(self) -> dict[str, float]:
         """Milliseconds that the steps of the graft took: "render", "assemble", "link", "load"."""
         struct = info("kernel_times", lib.ptxgraft_kernel_get_times, self._handle)
@@ -304,12 +319,14 @@ def _store_number(store: Any, value: Any, parameter: Parameter) -> None:
 class _Lent:
     """The arguments of a launch that are neither buffers nor plain numbers."""
 
-    __slots__ = ("_kernel", "_buffers", "_copies")
+    __slots__ = ("_kernel", "_buffers", "_copies", "_in_place")
 
     def __init__(self, kernel: Kernel):
         self._kernel = kernel
         self._buffers: dict[tuple[int, int], Buffer] = {}
-        self._copies: list[tuple[Buffer, _arrays.Place, int]] = []
+        # With the index of the argument, and the bytes that an array has that is read-only.
+        self._copies: list[tuple[Buffer, _arrays.Place, int, Optional[bytes]]] = []
+        self._in_place: list[_arrays.Place] = []  # whose memory lasts as long as this
 
     def set(self, store: Any, argument: Any, index: int) -> None:
         parameter = self._kernel.parameters[index]
@@ -330,17 +347,29 @@ class _Lent:
     def _address(self, array: Any, index: int) -> int:
         """Two arguments over the same memory have one address."""
         place = _arrays.place_of(array, index)
+        if place.is_host and not place.read_only and self._kernel.device.process_memory:
+            return self._address_in_place(place, index)
         key = (place.address, place.size)
         if key not in self._buffers:
             self._buffers[key] = self._lend(array, place, index)
         return self._buffers[key].address
 
+    def _address_in_place(self, place: _arrays.Place, index: int) -> int:
+        try:
+            place.check_in_place()
+        except Error as error:
+            error.index = index
+            raise
+        self._in_place.append(place)
+        return place.address
+
     def _lend(self, array: Any, place: _arrays.Place, index: int) -> Buffer:
         device = self._kernel.device
         if place.is_host and device.is_emulator:
             copy = device.allocate(place.size)
-            copy._write(place, 0)
-            self._copies.append((copy, place, index))
+            before = bytes(ffi.buffer(ffi.cast("char*", place.address), place.size)) if place.read_only else None
+            copy._write(place if before is None else _arrays.place_of(before), 0)
+            self._copies.append((copy, place, index, before))
             return copy
         try:
             return device._borrow(place, array)
@@ -348,13 +377,45 @@ class _Lent:
             error.index = index
             raise
 
+    @property
+    def copy_count(self) -> int:
+        return len(self._copies)
+
     def give_back(self) -> None:
-        for copy, place, index in self._copies:
-            memory = ffi.cast("char*", place.address)
-            if not place.read_only:
-                check(lib.ptxgraft_buffer_read(memory, copy._handle, 0, place.size))
-            elif copy.read() != bytes(ffi.buffer(memory, place.size)):
+        for copy, place, index, before in self._copies:
+            if before is None:
+                check(lib.ptxgraft_buffer_read(ffi.cast("char*", place.address), copy._handle, 0, place.size))
+            elif copy.read() != before:
                 raise Error("memory_read_only", f"the kernel wrote to argument {index}, and the array is read-only", index=index)
+
+
+class PlannedLaunch:
+    """A launch that is queued later, with all that it needs until then."""
+
+    __slots__ = ("struct", "_kernel", "_arguments", "_frame", "_lent")
+
+    def __init__(self, kernel: Kernel, key: tuple[Any, ...], arguments: tuple[Any, ...]):
+        self._kernel, self._arguments, self._lent = kernel, arguments, _Lent(kernel)
+        self._frame = frame = _Frame(kernel.parameters, kernel.device.is_emulator)
+        try:
+            frame.set_shape(key)
+            if len(arguments) != frame.count:
+                raise kernel._count_error(len(arguments))
+            for index, (argument, store) in enumerate(zip(arguments, frame.stores)):
+                self._set(store, argument, index)
+        except (TypeError, OverflowError, AttributeError) as error:
+            raise kernel._argument_error(arguments, error) from None
+        self.struct = ffi.new("ptxgraft_planned_launch*", (kernel._handle, frame.options, frame.slots, frame.count))
+
+    def _set(self, store: Any, argument: Any, index: int) -> None:
+        if isinstance(argument, Buffer) and argument._device is self._kernel.device:
+            store[0] = argument._address
+            return
+        self._lent.set(store, argument, index)
+        if self._lent.copy_count:
+            raise invalid(f"argument {index} is an array that a launch would copy: upload it first", index)
+
+    check = staticmethod(_check_launch)
 
 
 def _bytes_of_value(argument: Any, parameter: Parameter, index: int) -> Optional[Any]:

@@ -1,0 +1,161 @@
+"""Worker processes that check variants of a kernel: one that takes its process down is a finding about it, and no other one is lost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Optional, Union
+
+from ptxgraft._library import NULL, Error, Handle, Options, check, decode, enum_name, ffi, info, lib, name_bytes
+from ptxgraft._machine_code import MachineCode
+
+_REGIMES = ("usual", "large", "constant", "special")
+_NUMBERS = {
+    "memory_size", "seed", "baseline_launches", "instructions", "hello_ms", "open_ms", "load_ms", "launch_ms", "compare_ms", "spares",
+    "baseline_deaths", "seeds", "launches",
+}  # fmt: skip
+
+
+class Variant(NamedTuple):
+    """A kernel that is to be checked."""
+
+    ptx: str  #: of the workload's skeleton with stubs in: Skeleton.render
+    entry: Optional[str] = None  #: where the module has several
+    code: Optional[MachineCode] = None  #: of that PTX, for a GPU; else the worker assembles
+
+
+class Check(NamedTuple):
+    """What became of a variant."""
+
+    outcome: str  #: "right", "wrong", "race", "hang", "rejected", …: ptxgraft_outcome of c/pool.h has all
+    code: str  #: of the error that `message` tells of, as errc.def has it; "ok" without one
+    message: str  #: of a launch that failed, or of a variant that was not run; else ""
+    tensor: str  #: that the element is in, or that was changed; else ""
+    element: int  #: in the order of the tensor's memory
+    worst: float  #: the largest part of what is allowed; 1 and less is right
+    got: float  #: there
+    wanted: float
+    allowed: float
+    shape: int  #: of the workload's shapes
+    regime: str  #: of the inputs: "usual", "large", "constant", "special"
+    seed: int  #: of the inputs there
+    cases: int  #: that were run
+    instructions: int  #: on the emulator: of all warps
+
+
+class Worker(NamedTuple):
+    """A worker, as it said when it started."""
+
+    device: str  #: "NVIDIA H200", "emulator"
+    target: str
+    library: str  #: the version of its ptxgraft
+    assembler: str
+    driver: str
+    uuid: str
+    multiprocessors: int
+    l2_size: int
+    has_network: bool  #: the system did not let it leave the network
+
+
+class PoolReport(NamedTuple):
+    """What became of a pool's workers."""
+
+    checks: int  #: that were answered
+    deaths: int  #: of workers that had a variant
+    late: int  #: of those, killed for their time
+    recovered: int  #: workers that took over and found the baseline right
+    slowest_recovery: float  #: seconds
+    sick_devices: int
+
+
+class Pool(Handle):
+    """A worker process for each device. They end with it. Any number of threads check with one at once.
+
+    `command`: what starts `ptxgraft`, such as ["ssh", "host", "ptxgraft"]. `limits` are the numbers of ptxgraft_pool_options
+    (c/pool.h says what each is): memory_size, seed, seeds, launches, launch_ms, …
+
+    >>> import ptxgraft
+    >>> square = {"function": {"expr": "y = x * x"}}
+    >>> workload = {"template": "elementwise/simple", "shapes": [{"n": 33}], "wanted": square, "baseline": square}
+    >>> simple = ptxgraft.Skeleton.from_template("elementwise/simple", target="sm_90a")
+    >>> programs = "x x mul.f32 -> y", "x -> y"
+    >>> pool = ptxgraft.Pool(["emulator"])
+    >>> [check.outcome for check in pool.check(workload, [simple.render({"function": program}) for program in programs])]
+    ['right', 'wrong']
+    """
+
+    __slots__ = ()
+    _noun = "pool"
+
+    def __init__(self, devices: Sequence[str] = ("auto",), *, command: Sequence[str] = (), **limits: Union[int, float]):
+        options = Options("pool_options")
+        options.texts("devices", "device_count", devices)
+        options.texts("command", "command_count", command)
+        for name, value in limits.items():
+            if name not in _NUMBERS:
+                raise TypeError(f"Pool has no limit {name!r}; there are {', '.join(sorted(_NUMBERS))}")
+            setattr(options.struct, name, value)
+        self._handle = self._create(lib.ptxgraft_pool_open, options.struct)
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    @property
+    def workers(self) -> tuple[Worker, ...]:
+        count = lib.ptxgraft_pool_get_worker_count(self._handle)
+        return tuple(_worker(info("worker_info", lib.ptxgraft_pool_get_worker, self._handle, i)) for i in range(count))
+
+    def check(self, workload: Union[str, Mapping[str, Any]], variants: Sequence[Union[str, Variant]]) -> list[Union[Check, Error]]:
+        """Checks variants, or their PTX, on all devices. `workload`: what they have to compute, as measure/workload.hpp says, as JSON or
+        what JSON is made from. An Error in a variant's place is no variant's fault: a sick device, a reference that does not compile."""
+        request = Options("check_request")
+        text = _json(workload)
+        request.struct.workload, request.struct.workload_size = request.keep(ffi.from_buffer("char[]", text)), len(text)
+        list_of = request.keep(ffi.new("ptxgraft_variant[]", len(variants)))
+        for slot, given in zip(list_of, variants):
+            variant = given if isinstance(given, Variant) else Variant(given)
+            ptx = variant.ptx.encode()
+            slot.ptx, slot.ptx_size = request.keep(ffi.from_buffer("char[]", ptx)), len(ptx)
+            slot.entry = NULL if variant.entry is None else request.keep(ffi.new("char[]", name_bytes(variant.entry)))
+            slot.code = NULL if variant.code is None else request.keep(variant.code)._handle
+        request.struct.variants, request.struct.variant_count = list_of, len(variants)
+        return _results(lib.ptxgraft_checks_create, self._handle, request.struct)
+
+    def check_health(self, workload: Union[str, Mapping[str, Any]]) -> list[Union[Check, Error]]:
+        """Of the workload's baseline on every device that is not sick."""
+        text = _json(workload)
+        return _results(lib.ptxgraft_checks_create_of_health, self._handle, text, len(text))
+
+    def report(self) -> PoolReport:
+        struct = info("pool_report", lib.ptxgraft_pool_get_report, self._handle)
+        return PoolReport(*(getattr(struct, field) for field in PoolReport._fields))
+
+
+def _json(workload: Union[str, Mapping[str, Any]]) -> bytes:
+    return (workload if isinstance(workload, str) else json.dumps(workload)).encode()
+
+
+def _worker(struct: Any) -> Worker:
+    device, target, library, assembler, driver, uuid = (decode(getattr(struct, field)) for field in Worker._fields[:6])
+    return Worker(device, target, library, assembler, driver, uuid, struct.multiprocessors, struct.l2_size, bool(struct.has_network))
+
+
+def _results(function: Any, *arguments: Any) -> list[Union[Check, Error]]:
+    out = ffi.new("ptxgraft_checks**")
+    check(function(out, *arguments))
+    checks = ffi.gc(out[0], lib.ptxgraft_checks_destroy)
+    return [_result(checks, i) for i in range(lib.ptxgraft_checks_get_count(checks))]
+
+
+def _result(checks: Any, index: int) -> Union[Check, Error]:
+    try:
+        c = info("check_info", lib.ptxgraft_checks_get, checks, index)
+    except Error as error:
+        return error
+    return Check(
+        enum_name("outcome", c.outcome), decode(lib.ptxgraft_status_get_name(c.error)), decode(c.message), decode(c.tensor), c.element,
+        c.worst, c.got, c.wanted, c.allowed, c.shape, _REGIMES[c.regime], c.seed, c.cases, c.instructions,
+    )  # fmt: skip
