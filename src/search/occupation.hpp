@@ -15,8 +15,7 @@ class Occupation {
     explicit Occupation(std::size_t gpus) : gpus_(gpus) {}
 
     /// Calls the pool, and counts the time that it takes.
-    template <class Call>
-    auto during(const Call& call) {
+    template <class Call> auto during(const Call& call) {
         const Guard guard(*this);
         return call();
     }
