@@ -610,7 +610,7 @@ TEST(Archives, AllGenomesAreJudgedAnewHoweverManyThereAre) {
     std::uint64_t next = 0;
     ASSERT_TRUE(Archive::open(path)->for_each([&](const Candidate& candidate, const Result&) {
         EXPECT_EQ(candidate.index, next);
-        if (next < first.size()) EXPECT_EQ(candidate.genome, first[next]) << next;
+        EXPECT_TRUE(next >= first.size() || candidate.genome == first[next]) << next;
         ++next;
     }));
     EXPECT_EQ(next, 225u);
