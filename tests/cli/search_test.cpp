@@ -137,6 +137,16 @@ TEST_F(Cli, SearchBestIsAStubThatGraftTakes) {
     const Result stub = ptxgraft({"stub", "best.ptx", "--signature", "in u32 x, out u32 y"});
     EXPECT_EQ(stub.status, 0) << stub.err;
     EXPECT_THAT(ptxgraft({"search", "best", "a.sqlite", "--cell", "99,99"}).err, HasSubstr("no such elite"));
+    // Each cell has one, also where another cell's beats it.
+    const auto cells = Json::parse(ptxgraft({"search", "report", "a.sqlite", "--json"}).out)["cells"];
+    ASSERT_GT(cells.size(), all.size());
+    for (const auto& one : cells) {
+        std::string name;
+        for (const auto& bin : one["cell"]) name += (name.empty() ? "" : ",") + bin.dump();
+        const Result of = ptxgraft({"search", "best", "a.sqlite", "--cell", name, "--json"});
+        ASSERT_EQ(of.status, 0) << name << ": " << of.err;
+        EXPECT_EQ(Json::parse(of.out)[0]["index"], one["index"]);
+    }
 }
 
 TEST_F(Cli, SearchReportsAndMerges) {
