@@ -251,6 +251,7 @@ TEST_F(Report, GoesByWhatCostsMayBeAtMost) {
     EXPECT_EQ(facts["searches"][0]["steps"], Json::parse("[[2, 0.9, 0.0], [3, 0.88, 0.0]]"));
     ASSERT_EQ(facts["front"].size(), 1u);
     EXPECT_EQ(facts["front"][0]["cost"], 0.85);
+    ASSERT_TRUE(facts["front"][0].contains("low") && facts["front"][0].contains("high"));
     EXPECT_EQ(facts["front"][0]["low"], 0.8);
     EXPECT_EQ(facts["front"][0]["high"], 0.88);
     EXPECT_EQ(facts["ancestors"].back()["index"], 2);
