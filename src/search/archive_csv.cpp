@@ -40,8 +40,8 @@ class Record {
 
 std::string header_of(const Space& space, const Options& options) {
     Record record;
-    for (const char* name : {"index", "island", "operator", "refine", "parent", "parent2", "status", "cost",
-                             "low", "high"})
+    for (const char* name :
+         {"index", "island", "operator", "refine", "parent", "parent2", "status", "cost", "low", "high"})
         record.field(name);
     for (const Axis& axis : options.axes) record.field("axis " + axis.name);
     for (const SiteSpace& site : space.sites) record.field("site " + site.name);

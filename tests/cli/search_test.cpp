@@ -97,8 +97,9 @@ TEST_F(Cli, SearchExportsCsvAndJudgesAnew) {
               0);
     const Result table = ptxgraft({"search", "export", "a.sqlite", "--csv"});
     EXPECT_EQ(table.status, 0) << table.err;
-    EXPECT_THAT(table.out, testing::StartsWith("index,island,operator,refine,parent,parent2,status,cost,"
-                                               "low,high,axis instructions,axis error,site f,detail\r\n0,0,"));
+    EXPECT_THAT(table.out,
+                testing::StartsWith("index,island,operator,refine,parent,parent2,status,cost,"
+                                    "low,high,axis instructions,axis error,site f,detail\r\n0,0,"));
     std::size_t records = 0;  // programs may have several lines
     for (std::size_t at = 0; (at = table.out.find("\r\n", at)) != std::string::npos; at += 2) ++records;
     EXPECT_EQ(records, 701u);

@@ -666,9 +666,8 @@ TEST(Loop, CostsBelowNothingAreExactToo) {
 
 // What chance made the lowest of costs is no reason to leave out what is known to be low.
 TEST(Loop, TheFrontIsOfWhatCostsMayBeAtMost) {
-    const std::vector<Elite> elites = {
-        elite_of(0.7, 0.1, INFINITY, 0, 2), elite_of(0.8, 0.79, 0.82, 1, 3),
-        elite_of(0.81, 0.8, 0.83, 2, 4), elite_of(0.6, 0.1, INFINITY, 3, 2)};
+    const std::vector<Elite> elites = {elite_of(0.7, 0.1, INFINITY, 0, 2), elite_of(0.8, 0.79, 0.82, 1, 3),
+                                       elite_of(0.81, 0.8, 0.83, 2, 4), elite_of(0.6, 0.1, INFINITY, 3, 2)};
     std::vector<std::uint64_t> front;
     for (const Elite& elite : pareto_front(elites)) front.push_back(elite.index);
     EXPECT_THAT(front, testing::ElementsAre(1, 3));

@@ -232,7 +232,8 @@ TEST_F(Report, SaysWhatWasFound) {
 // Where costs are measured, the lucky ones are the lowest: they are no steps.
 TEST_F(Report, GoesByWhatCostsMayBeAtMost) {
     {
-        auto made = Search::open(path("a"), space_of(), {.axes = {{"error", {}}}, .block = 8, .refine = false});
+        auto made =
+            Search::open(path("a"), space_of(), {.axes = {{"error", {}}}, .block = 8, .refine = false});
         ASSERT_TRUE(made) << message(made.error());
         const auto candidates = made->ask(3);
         ASSERT_TRUE(candidates && candidates->size() == 3);
@@ -463,7 +464,8 @@ TEST_F(Report, MergesToTheBestOfEachCell) {
 // The same candidates, of which one search knows more than the other: by measuring, or for it did not guess.
 TEST_F(Report, MergesWhatWasFoundOtherwise) {
     const auto told = [&](const char* name, const std::vector<Result>& said) {
-        auto made = Search::open(path(name), space_of(), {.axes = {{"error", {}}}, .block = 8, .refine = false});
+        auto made =
+            Search::open(path(name), space_of(), {.axes = {{"error", {}}}, .block = 8, .refine = false});
         ASSERT_TRUE(made) << message(made.error());
         const auto candidates = made->ask(said.size());
         ASSERT_TRUE(candidates && candidates->size() == said.size());
@@ -473,16 +475,22 @@ TEST_F(Report, MergesWhatWasFoundOtherwise) {
     };
     const Result lucky{.cost = 0.8, .low = 0.1, .high = INFINITY, .descriptor = {0}},
         known{.cost = 0.8, .low = 0.79, .high = 0.82, .descriptor = {0}},
-        guessed{.status = Status::rejected, .cost = INFINITY, .descriptor = {0}, .detail = "guessed 99 registers"},
+        guessed{.status = Status::rejected,
+                .cost = INFINITY,
+                .descriptor = {0},
+                .detail = "guessed 99 registers"},
         slow{.cost = 2, .low = 2, .high = 2, .descriptor = {0}},
         exact{.cost = 0.5, .low = 0.5, .high = 0.5, .descriptor = {0}};
     told("a", {lucky, slow});
     told("b", {known, slow});
     told("c", {lucky, guessed, slow});
     told("d", {slow, exact, slow});
-    for (const auto& [names, best] :
-         {std::pair(std::vector<std::string>{"a", "b"}, known), {{"b", "a"}, known}, {{"c", "d"}, exact},
-          {{"d", "c"}, exact}, {{"a", "b", "a", "c"}, known}, {{"a", "b", "c", "d"}, exact}}) {
+    for (const auto& [names, best] : {std::pair(std::vector<std::string>{"a", "b"}, known),
+                                      {{"b", "a"}, known},
+                                      {{"c", "d"}, exact},
+                                      {{"d", "c"}, exact},
+                                      {{"a", "b", "a", "c"}, known},
+                                      {{"a", "b", "c", "d"}, exact}}) {
         std::filesystem::remove(path("all"));
         const auto done = merged(names, "all");
         ASSERT_TRUE(done) << message(done.error());

@@ -15,8 +15,8 @@ namespace ptxgraft::search {
 /// One that is better than all before it.
 struct Step {
     std::uint64_t judged = 0;  ///< candidates that were judged until then, itself included
-    double cost = 0;    ///< what it may be at most (Elite::bound)
-    double within = 0;  ///< the best value on the axis Facts::within, among those of this cost
+    double cost = 0;           ///< what it may be at most (Elite::bound)
+    double within = 0;         ///< the best value on the axis Facts::within, among those of this cost
 };
 
 /// How a search went.
