@@ -370,7 +370,11 @@ struct Elite {
     double low = 0, high = 0;         ///< of the cost, as Result has it
     /// What its cost may be at most: of costs that are measured the lucky ones are the lowest, so that is
     /// what elites are compared by.
-    [[nodiscard]] double bound() const { return cost < high ? high : cost; }
+    [[nodiscard]] double bound() const { return bound_of(cost, low, high); }
+    [[nodiscard]] static double bound_of(double cost, double low, double high) {
+        const bool is_exact = low == 0 && high == 0;  // also where the cost is below 0
+        return cost < high && !is_exact ? high : cost;
+    }
 };
 
 enum class Stop : std::uint8_t { budget, target, exhausted, asked, stagnation };
@@ -471,12 +475,12 @@ class PTXGRAFT_API Archive {
     /// there is anything, costs were measured, and the same search run again finds others.
     [[nodiscard]] Expected<Measurements> measurements() const;
     /// A line of JSON for each judged candidate, in the order of the indices, without times or paths: equal
-    /// searches export equal bytes.
+    /// searches export equal bytes. A cost that is an interval has `low` and `high`.
     [[nodiscard]] Expected<void> export_json(const std::function<void(std::string_view)>& line) const;
     /// The same as CSV (RFC 4180), a record at a time with the end of its line: first the names of the
-    /// columns, `index, island, operator, refine, parent, parent2, status, cost`, then a column for each
-    /// axis, site and tunable (`axis error`, `site f`, `tunable tile`), then `detail`. A parent that there is
-    /// not is empty, infinity is `inf`.
+    /// columns, `index, island, operator, refine, parent, parent2, status, cost, low, high`, then a column
+    /// for each axis, site and tunable (`axis error`, `site f`, `tunable tile`), then `detail`. A parent that
+    /// there is not is empty, and so is the interval of an exact cost; infinity is `inf`.
     [[nodiscard]] Expected<void> export_csv(const std::function<void(std::string_view)>& record) const;
     /// What a search of another space begins with (Search::open) where it judges anew what this one found
     /// right: its genomes that ended `ok`, in the order of their indices, as far as they are genomes of that
@@ -496,15 +500,17 @@ class PTXGRAFT_API Archive {
     std::unique_ptr<Data> data_;
 };
 
-/// The elites that no other one beats: by cost and each value of the descriptor, the lower the better.
+/// The elites that no other one beats: by bound, then cost, and by each value of the descriptor, the lower
+/// the better.
 [[nodiscard]] PTXGRAFT_API std::vector<Elite> pareto_front(std::span<const Elite> elites);
 /// The text of a program (stack.hpp) without what does nothing in it.
 [[nodiscard]] PTXGRAFT_API std::string program_text(const stack::Program& program,
                                                     const stack::Machine& machine);
 
 /// Makes one archive of several: a **collection**, with every candidate that any of them has, a candidate
-/// that several have once, and so the best of every cell. A collection is read (best, export, report, merge)
-/// and never continued: what a search draws next depends on all that it alone has seen.
+/// that several have once (but where they measured or guessed differently), and so the best of every cell. A
+/// collection is read (best, export, report, merge) and never continued: what a search draws next depends on
+/// all that it alone has seen.
 ///
 /// Searches are ordered by the texts of their options, of equal ones the longer first, then by a hash of
 /// their candidates; candidate k of a search has the index k + (the last index + 1 of all searches before

@@ -35,7 +35,8 @@ struct ReportOptions {
                                                              std::span<const Archive> beside = {},
                                                              const ReportOptions& options = {});
 /// The same facts, but for the figures: an object with `title`, `sites`, `options`, `stop`, `ledger`,
-/// `searches` (the archive's own first, each with `steps`: [judged, cost, value on the axis `within`]),
+/// `searches` (the archive's own first, each with `steps`: [judged, bound of the cost, value on the axis
+/// `within`]),
 /// `quartiles`, `cells`, `front`, `ancestors` and `task`. Infinite numbers are "inf".
 [[nodiscard]] PTXGRAFT_API Expected<std::string> report_json(const Archive& archive,
                                                              std::span<const Archive> beside = {},
@@ -43,7 +44,8 @@ struct ReportOptions {
 
 /// {"judged", "drawn", "duplicates", "guessed", "cells", "without_gain", "status", "gates", "operators"}
 [[nodiscard]] PTXGRAFT_API std::string json_text(const Ledger& ledger);
-/// {"index", "cost", "descriptor", "cell", "programs", "tunables"}
+/// {"index", "cost", "descriptor", "cell", "programs", "tunables"}, and where the cost is an interval "low"
+/// and "high"
 [[nodiscard]] PTXGRAFT_API std::string json_text(const Elite& elite, const Space& space);
 
 }  // namespace ptxgraft::search

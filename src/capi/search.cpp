@@ -18,7 +18,7 @@ namespace {
 
 static_assert(PTXGRAFT_VERDICT_noisy == int(search::Status::noisy));
 static_assert(PTXGRAFT_REFINE_shorten == int(search::Refine::shorten));
-static_assert(PTXGRAFT_ENDING_asked == int(search::Stop::asked));
+static_assert(PTXGRAFT_ENDING_stagnation == int(search::Stop::stagnation));
 static_assert(PTXGRAFT_STRATEGY_climb == int(search::Strategy::climb) + 1);
 
 Expected<void> apply(search::Options& options, const ptxgraft_search_options* given) {
@@ -126,7 +126,10 @@ class Asked {
 };
 
 search::RunOptions run_options(const search::Task& task, const ptxgraft_run_options& given) {
-    search::RunOptions options{.budget = task.budget, .target = task.target, .threads = given.threads};
+    search::RunOptions options{.budget = task.budget,
+                               .target = task.target,
+                               .stagnation = task.stagnation,
+                               .threads = given.threads};
     if (given.candidates != 0) options.budget.candidates = given.candidates;
     if (given.seconds != 0) options.budget.seconds = given.seconds;
     if (given.cpu_seconds != 0) options.budget.cpu_seconds = given.cpu_seconds;

@@ -319,8 +319,9 @@ void show_stubs(const Elite& elite, const search::Space& space, std::string_view
 
 void show_best(const ArchiveFlags& flags) {
     const auto archive = take(search::Archive::open(flags.archive), {}, flags.archive);
-    auto front = search::pareto_front(take(archive.elites(), {}, flags.archive));
-    if (!flags.cell.empty())
+    auto front = take(archive.elites(), {}, flags.archive);
+    if (flags.cell.empty()) front = search::pareto_front(front);
+    if (!flags.cell.empty())  // which another one may beat
         std::erase_if(front, [&](const Elite& elite) {
             return fmt::format("{}", fmt::join(elite.cell, ",")) != flags.cell;
         });

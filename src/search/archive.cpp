@@ -250,6 +250,8 @@ Expected<void> Archive::export_json(const std::function<void(std::string_view)>&
                      {"status", name(result.status)},
                      {"cost", number(result.cost)},
                      {"descriptor", std::move(descriptor)}};
+        if (Elite::bound_of(result.cost, result.low, result.high) != result.cost)
+            made.update({{"low", number(result.low)}, {"high", number(result.high)}});
         if (!result.detail.empty()) made["detail"] = result.detail;
         line(made.dump(-1, ' ', false, Json::error_handler_t::replace));
     });

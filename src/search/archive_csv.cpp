@@ -40,7 +40,8 @@ class Record {
 
 std::string header_of(const Space& space, const Options& options) {
     Record record;
-    for (const char* name : {"index", "island", "operator", "refine", "parent", "parent2", "status", "cost"})
+    for (const char* name :
+         {"index", "island", "operator", "refine", "parent", "parent2", "status", "cost", "low", "high"})
         record.field(name);
     for (const Axis& axis : options.axes) record.field("axis " + axis.name);
     for (const SiteSpace& site : space.sites) record.field("site " + site.name);
@@ -57,6 +58,8 @@ std::string record_of(const Candidate& candidate, const Result& result, const Sp
     for (const std::uint64_t parent : candidate.parents)
         parent == Candidate::no_parent ? record.field("") : record.field(parent);
     record.field(name(result.status)).field(result.cost);
+    const bool is_interval = Elite::bound_of(result.cost, result.low, result.high) != result.cost;
+    for (const double end : {result.low, result.high}) is_interval ? record.field(end) : record.field("");
     for (std::size_t k = 0; k < options.axes.size(); ++k)
         k < result.descriptor.size() ? record.field(result.descriptor[k]) : record.field("");
     const Genome& genome = result.genome ? *result.genome : candidate.genome;

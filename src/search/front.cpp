@@ -1,6 +1,7 @@
 // The best of an archive, and its programs as texts.
 
 #include <algorithm>
+#include <utility>
 
 #include "ptxgraft/program.hpp"
 #include "ptxgraft/search.hpp"
@@ -8,10 +9,11 @@
 namespace ptxgraft::search {
 namespace {
 
-// In something better, and in nothing worse.
+// In something better, and in nothing worse; costs as Member::is_better_than compares them.
 bool beats(const Elite& a, const Elite& b) {
-    bool is_better = a.cost < b.cost;
-    if (a.cost > b.cost) return false;
+    const auto cost = [](const Elite& elite) { return std::pair(elite.bound(), elite.cost); };
+    bool is_better = cost(a) < cost(b);
+    if (cost(a) > cost(b)) return false;
     for (std::size_t k = 0; k < a.descriptor.size() && k < b.descriptor.size(); ++k) {
         if (a.descriptor[k] > b.descriptor[k]) return false;
         is_better = is_better || a.descriptor[k] < b.descriptor[k];

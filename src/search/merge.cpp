@@ -4,6 +4,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <bit>
 #include <filesystem>
 #include <tuple>
 #include <unordered_map>
@@ -19,19 +20,23 @@ namespace {
 
 std::uint64_t hash_of(std::span<const std::byte> bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
 
-// Candidates with equal keys were judged alike: of refinements what was made counts as well.
+// Candidates with equal keys were judged alike: of refinements what was made counts as well. What was
+// measured or guessed may differ between searches; then each is there.
 struct RowKey {
-    std::uint64_t structure = 0, constants = 0, refine = 0, made = 0;
+    std::uint64_t structure = 0, constants = 0, refine = 0, made = 0, found = 0;
     friend bool operator==(const RowKey&, const RowKey&) = default;
 };
 struct HashRowKey {
     std::size_t operator()(const RowKey& key) const {
-        return mixed(mixed(mixed(key.structure, key.constants), key.refine), key.made);
+        return mixed(mixed(mixed(mixed(key.structure, key.constants), key.refine), key.made), key.found);
     }
 };
 RowKey key_of(const Candidate& candidate, const Result& result) {
+    const auto bits = [](double value) { return std::bit_cast<std::uint64_t>(value + 0.0); };  // no -0
+    const double bound = Elite::bound_of(result.cost, result.low, result.high);
     return {candidate.key.structure, candidate.key.constants, static_cast<std::uint64_t>(candidate.refine),
-            result.genome ? hash_of(bytes_of(*result.genome)) : 0};
+            result.genome ? hash_of(bytes_of(*result.genome)) : 0,
+            mixed(mixed(static_cast<std::uint64_t>(result.status), bits(result.cost)), bits(bound))};
 }
 
 // A search, in an archive of its own or in a collection.

@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+
 namespace ptxgraft::search {
 
 using Json = nlohmann::ordered_json;
@@ -14,6 +16,14 @@ Strategy strategy_of(const std::string& text) {
     for (const Strategy one : {Strategy::random, Strategy::climb})
         if (text == name(one)) return one;
     return Strategy::evolve;
+}
+
+// What is read of a file may be anything; a search checks what it is given (search.cpp).
+Expected<Options> checked(Options options) {
+    const std::uint32_t positive[] = {options.islands,    options.population, options.block,
+                                      options.tournament, options.cell_depth, options.attempts};
+    if (options.islands <= 0xFFFF && std::ranges::find(positive, 0u) == std::end(positive)) return options;
+    return fail(Errc::archive_malformed, std::string("a number in its options is 0, or too large"));
 }
 
 }  // namespace
@@ -64,7 +74,7 @@ Expected<Options> options_of(const std::string& text) {
         for (const Json& axis : json.at("axes")) made.axes.push_back({axis.at("name"), axis.at("edges")});
         for (const Json& op : json.at("operators"))
             made.operators.push_back({op.at("name"), op.at("weight")});
-        return made;
+        return checked(std::move(made));
     } catch (const Json::exception& wrong) {
         return fail(Errc::archive_malformed, std::string("its options cannot be read: ") + wrong.what());
     }

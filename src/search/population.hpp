@@ -27,7 +27,7 @@ struct Member {
     bool is_feasible = false;
     double low = 0, high = 0;  ///< of the cost
 
-    [[nodiscard]] double bound() const { return cost < high ? high : cost; }
+    [[nodiscard]] double bound() const { return Elite::bound_of(cost, low, high); }
     [[nodiscard]] Elite as_elite(std::vector<std::uint32_t> cell) const {
         return {index, *genome, cost, descriptor, std::move(cell), low, high};
     }

@@ -68,9 +68,14 @@ Expected<void> check_options(const Options& options) {
         weights += op.weight;
     }
     if (!(weights > 0)) return fail(Errc::space_invalid, "no operator has a weight above 0");
-    for (const Axis& axis : options.axes)
+    for (const Axis& axis : options.axes) {
+        if (!std::ranges::all_of(axis.edges, [](double edge) { return std::isfinite(edge); }))
+            return fail(Errc::space_invalid, "an edge of " + axis.name + " is not finite");
         if (!std::ranges::is_sorted(axis.edges))
             return fail(Errc::space_invalid, "the edges of " + axis.name + " do not ascend");
+    }
+    if (options.surrogate && !(options.surrogate->share >= 0 && options.surrogate->share <= 1))
+        return fail(Errc::space_invalid, std::string("the surrogate's share is not from 0 to 1"));
     return {};
 }
 

@@ -120,11 +120,11 @@ void State::draw_one(std::uint64_t slot, std::uint32_t attempt, Drawn& drawn) co
     if (key) drawn.candidate.key = *key;
 }
 
-// At most a quarter of a block is refined, a slot of each island in turn.
+// At most a quarter of a block is refined, a slot of each island in turn, and none that is a seed's.
 std::vector<std::pair<std::uint64_t, Island::ToRefine>> State::take_refinements(std::uint64_t block) {
     std::vector<std::pair<std::uint64_t, Island::ToRefine>> taken;
     const std::uint64_t first = block * options_.block, most = options_.block / 4;
-    for (std::uint64_t slot = first; slot < first + most; ++slot)
+    for (std::uint64_t slot = std::max<std::uint64_t>(first, seeds_.size()); slot < first + most; ++slot)
         if (auto next = islands_[slot % islands_.size()].next_to_refine())
             taken.emplace_back(slot, std::move(*next));
     return taken;

@@ -383,10 +383,13 @@ class TaskReader {
             {"islands", &o.islands},       {"population", &o.population}, {"block", &o.block},
             {"tournament", &o.tournament}, {"cell_depth", &o.cell_depth}, {"migration", &o.migration},
             {"stagnation", &o.stagnation}, {"attempts", &o.attempts}};
+        // A block stands in memory at once.
+        const auto most = [](std::string_view key) {
+            return key == "islands" ? 0xFFFF : key == "block" ? 1 << 20 : 1'000'000'000;
+        };
         for (const auto& [key, to] : numbers)
             if (const JsonValue* item = value.find(key))
-                *to = static_cast<std::uint32_t>(
-                    TRY(json::whole_number(*item, key, 1, key == "islands" ? 0xFFFF : 1'000'000'000)));
+                *to = static_cast<std::uint32_t>(TRY(json::whole_number(*item, key, 1, most(key))));
         if (const JsonValue* item = value.find("seed"))
             o.seed = TRY(json::whole_number(*item, "seed", 0, ~std::uint64_t{0}));
         if (const JsonValue* item = value.find("strategy"))

@@ -271,6 +271,16 @@ TEST(CApiSearch, RunsWithTheTasksGatesAndKeepsAnArchive) {
               PTXGRAFT_STATUS_archive_differs);
 }
 
+TEST(CApiSearch, StagnationIsAsTheTaskSays) {
+    std::string text = without_tunables();
+    text.insert(text.find("\"budget\""), "\"stagnation\": 40, ");
+    const CSearch search = search_of(text);
+    ptxgraft_summary_info summary = PTXGRAFT_SUMMARY_INFO_INIT;
+    ASSERT_OK(ptxgraft_search_run(&summary, search, nullptr));
+    EXPECT_EQ(summary.ending, PTXGRAFT_ENDING_stagnation);
+    EXPECT_LT(summary.judged, 6000u);
+}
+
 TEST(CApiSearch, AStopEndsARun) {
     const CSearch search = search_of(without_tunables());
     CStop stop;

@@ -97,8 +97,9 @@ TEST_F(Cli, SearchExportsCsvAndJudgesAnew) {
               0);
     const Result table = ptxgraft({"search", "export", "a.sqlite", "--csv"});
     EXPECT_EQ(table.status, 0) << table.err;
-    EXPECT_THAT(table.out, testing::StartsWith("index,island,operator,refine,parent,parent2,status,cost,"
-                                               "axis instructions,axis error,site f,detail\r\n0,0,"));
+    EXPECT_THAT(table.out,
+                testing::StartsWith("index,island,operator,refine,parent,parent2,status,cost,"
+                                    "low,high,axis instructions,axis error,site f,detail\r\n0,0,"));
     std::size_t records = 0;  // programs may have several lines
     for (std::size_t at = 0; (at = table.out.find("\r\n", at)) != std::string::npos; at += 2) ++records;
     EXPECT_EQ(records, 701u);
@@ -137,6 +138,16 @@ TEST_F(Cli, SearchBestIsAStubThatGraftTakes) {
     const Result stub = ptxgraft({"stub", "best.ptx", "--signature", "in u32 x, out u32 y"});
     EXPECT_EQ(stub.status, 0) << stub.err;
     EXPECT_THAT(ptxgraft({"search", "best", "a.sqlite", "--cell", "99,99"}).err, HasSubstr("no such elite"));
+    // Each cell has one, also where another cell's beats it.
+    const auto cells = Json::parse(ptxgraft({"search", "report", "a.sqlite", "--json"}).out)["cells"];
+    ASSERT_GT(cells.size(), all.size());
+    for (const auto& one : cells) {
+        std::string name;
+        for (const auto& bin : one["cell"]) name += (name.empty() ? "" : ",") + bin.dump();
+        const Result of = ptxgraft({"search", "best", "a.sqlite", "--cell", name, "--json"});
+        ASSERT_EQ(of.status, 0) << name << ": " << of.err;
+        EXPECT_EQ(Json::parse(of.out)[0]["index"], one["index"]);
+    }
 }
 
 TEST_F(Cli, SearchReportsAndMerges) {

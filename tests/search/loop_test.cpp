@@ -430,6 +430,7 @@ TEST(Archives, AreTablesToo) {
         ByFunction gate("right", [](const Candidate& candidate, Result& result) {
             result.cost = 0.1;
             result.descriptor = {INFINITY};
+            if (candidate.index == 2) result.low = 0.05, result.high = 0.2;
             if (candidate.index != 1) return;
             result.status = Status::failed;
             result.detail = "it says \"no\",\nand ends";
@@ -440,10 +441,11 @@ TEST(Archives, AreTablesToo) {
     ASSERT_TRUE(Archive::open(path)->export_csv([&](std::string_view r) { records.emplace_back(r); }));
     ASSERT_THAT(records, SizeIs(41));
     EXPECT_EQ(records[0],
-              "index,island,operator,refine,parent,parent2,status,cost,axis error,site f,"
+              "index,island,operator,refine,parent,parent2,status,cost,low,high,axis error,site f,"
               "\"tunable tile, of threads\",detail\r\n");
-    EXPECT_THAT(records[1], StartsWith("0,0,umad,none,\"\",\"\",ok,0.1,inf,"));
-    EXPECT_THAT(records[2], HasSubstr(",failed,0.1,inf,"));
+    EXPECT_THAT(records[1], StartsWith("0,0,umad,none,\"\",\"\",ok,0.1,\"\",\"\",inf,"));
+    EXPECT_THAT(records[2], HasSubstr(",failed,0.1,\"\",\"\",inf,"));
+    EXPECT_THAT(records[3], HasSubstr(",ok,0.1,0.05,0.2,inf,"));
     EXPECT_THAT(records[2], testing::EndsWith(",\"it says \"\"no\"\",\nand ends\"\r\n"));
     for (const std::string& record : records) {  // fields by counting quotes
         std::size_t fields = 1;
@@ -452,7 +454,7 @@ TEST(Archives, AreTablesToo) {
             if (c == '"') is_quoted = !is_quoted;
             if (c == ',' && !is_quoted) ++fields;
         }
-        EXPECT_EQ(fields, 12u) << record;
+        EXPECT_EQ(fields, 14u) << record;
         EXPECT_FALSE(is_quoted);
     }
 }
@@ -579,6 +581,96 @@ TEST(Archives, GenomesAreJudgedAnewInAnotherSpace) {
     EXPECT_GT(there * 10, wanted.size() * 9);
     EXPECT_EQ(Archive::open(made)->first(), *genomes);
     EXPECT_EQ(Search::open("", space_of(), {}, *genomes).error().code, Errc::space_invalid);
+}
+
+// More than the blocks that are drawn before any result is known: what is to be refined takes no place of
+// theirs, on any way through the log.
+TEST(Archives, AllGenomesAreJudgedAnewHoweverManyThereAre) {
+    const std::string path = path_of("many");
+    const Space space = space_of();
+    std::vector<Genome> first;
+    for (int k = 1; k <= 150; ++k) {
+        const auto program =
+            stack::parse("x " + std::to_string(k) + ".0 add.f32 -> y", space.sites[0].machine);
+        ASSERT_TRUE(program) << message(program.error());
+        first.push_back({.programs = {*program}, .tunables = {}});
+    }
+    const Options options{.islands = 1, .block = 16};
+    std::atomic<int> refined = 0;
+    ByFunction gate("right", [&](const Candidate& candidate, Result& result) {
+        result.cost = 1000.0 - static_cast<double>(candidate.index);
+        refined += candidate.refine != Refine::none ? 1 : 0;
+    });
+    for (int k = 0; k < 3; ++k) {
+        auto search = Search::open(path, space, options, k == 0 ? first : std::vector<Genome>{});
+        ASSERT_TRUE(search) << message(search.error());
+        ran(*search, {&gate}, {.budget = {.candidates = 75}});
+    }
+    EXPECT_GT(refined, 0);
+    std::uint64_t next = 0;
+    ASSERT_TRUE(Archive::open(path)->for_each([&](const Candidate& candidate, const Result&) {
+        EXPECT_EQ(candidate.index, next);
+        EXPECT_TRUE(next >= first.size() || candidate.genome == first[next]) << next;
+        ++next;
+    }));
+    EXPECT_EQ(next, 225u);
+    EXPECT_TRUE(Archive::open(path)->ledger());
+}
+
+TEST(Archives, WhoseOptionsAreDamagedAreNotRead) {
+    for (const char* name : {"islands", "population", "block", "tournament", "cell_depth", "attempts"}) {
+        const std::string path = some_archive("damaged_options");
+        const std::string set = "UPDATE about SET value = json_set(value, '$." + std::string(name) + "', 0)";
+        change(path, (set + " WHERE key = 'options'").c_str());
+        const auto archive = Archive::open(path);
+        ASSERT_FALSE(archive) << name;
+        EXPECT_EQ(archive.error().code, Errc::archive_malformed) << name;
+    }
+}
+
+// An archive could not say them.
+TEST(Loop, RefusesOptionsThatAreNoNumbers) {
+    for (const double edge : {double{INFINITY}, -double{INFINITY}, double{NAN}})
+        EXPECT_EQ(Search::open("", space_of(), {.axes = {{"error", {edge}}}}).error().code,
+                  Errc::space_invalid);
+    for (const double share : {double{NAN}, -0.1, 1.1})
+        EXPECT_EQ(Search::open("", space_of(), {.surrogate = GuessOptions{.share = share}}).error().code,
+                  Errc::space_invalid);
+}
+
+// ---- costs that are intervals -----------------------------------------------------------------------------
+
+Elite elite_of(double cost, double low, double high, std::uint64_t index = 0, double value = 0) {
+    Elite elite;
+    elite.index = index;
+    elite.cost = cost, elite.low = low, elite.high = high;
+    elite.descriptor = {value};
+    return elite;
+}
+
+TEST(Loop, CostsBelowNothingAreExactToo) {
+    EXPECT_EQ(elite_of(-3, 0, 0).bound(), -3);
+    EXPECT_EQ(elite_of(-3, -3, -3).bound(), -3);
+    EXPECT_EQ(elite_of(-3, -4, 0).bound(), 0);
+    EXPECT_EQ(elite_of(3, 0, 0).bound(), 3);
+    EXPECT_EQ(elite_of(3, 0, INFINITY).bound(), INFINITY);
+    auto search = Search::open("", space_of(), {.block = 16, .refine = false});
+    ByFunction gate("right", [](const Candidate& candidate, Result& result) {
+        result.cost = -static_cast<double>(candidate.index);
+    });
+    const RunOptions until{.budget = {.candidates = 200}, .target = Target{.cost = -5}};
+    const Summary summary = ran(*search, {&gate}, until);
+    EXPECT_EQ(summary.stop, Stop::target);
+    EXPECT_EQ(summary.judged, 16u);
+}
+
+// What chance made the lowest of costs is no reason to leave out what is known to be low.
+TEST(Loop, TheFrontIsOfWhatCostsMayBeAtMost) {
+    const std::vector<Elite> elites = {elite_of(0.7, 0.1, INFINITY, 0, 2), elite_of(0.8, 0.79, 0.82, 1, 3),
+                                       elite_of(0.81, 0.8, 0.83, 2, 4), elite_of(0.6, 0.1, INFINITY, 3, 2)};
+    std::vector<std::uint64_t> front;
+    for (const Elite& elite : pareto_front(elites)) front.push_back(elite.index);
+    EXPECT_THAT(front, testing::ElementsAre(1, 3));
 }
 
 }  // namespace

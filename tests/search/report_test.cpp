@@ -229,6 +229,35 @@ TEST_F(Report, SaysWhatWasFound) {
     EXPECT_THAT(page, HasSubstr(facts["front"][0]["programs"]["f"].get<std::string>().substr(0, 8)));
 }
 
+// Where costs are measured, the lucky ones are the lowest: they are no steps.
+TEST_F(Report, GoesByWhatCostsMayBeAtMost) {
+    {
+        auto made =
+            Search::open(path("a"), space_of(), {.axes = {{"error", {}}}, .block = 8, .refine = false});
+        ASSERT_TRUE(made) << message(made.error());
+        const auto candidates = made->ask(3);
+        ASSERT_TRUE(candidates && candidates->size() == 3);
+        constexpr std::array<std::array<double, 3>, 3> costs = {
+            {{0.5, 0.1, INFINITY}, {0.8, 0.7, 0.9}, {0.85, 0.8, 0.88}}};
+        std::vector<Result> results;
+        for (std::size_t k = 0; k < 3; ++k)
+            results.push_back({.index = candidates->at(k).index,
+                               .cost = costs[k][0],
+                               .low = costs[k][1],
+                               .high = costs[k][2],
+                               .descriptor = {0}});
+        ASSERT_TRUE(made->tell(results));
+    }
+    const Json facts = json("a");
+    EXPECT_EQ(facts["searches"][0]["steps"], Json::parse("[[2, 0.9, 0.0], [3, 0.88, 0.0]]"));
+    ASSERT_EQ(facts["front"].size(), 1u);
+    EXPECT_EQ(facts["front"][0]["cost"], 0.85);
+    ASSERT_TRUE(facts["front"][0].contains("low") && facts["front"][0].contains("high"));
+    EXPECT_EQ(facts["front"][0]["low"], 0.8);
+    EXPECT_EQ(facts["front"][0]["high"], 0.88);
+    EXPECT_EQ(facts["ancestors"].back()["index"], 2);
+}
+
 TEST_F(Report, FollowsTheBestToItsFirstParent) {
     search("a", space_of(), options_of(3), 4000);
     const Json facts = json("a");
@@ -430,6 +459,48 @@ TEST_F(Report, MergesToTheBestOfEachCell) {
     }));
     EXPECT_LT(alive, 4500u);  // some of the searches' candidates are the same
     EXPECT_EQ(all.ledger()->judged, alive);
+}
+
+// The same candidates, of which one search knows more than the other: by measuring, or for it did not guess.
+TEST_F(Report, MergesWhatWasFoundOtherwise) {
+    const auto told = [&](const char* name, const std::vector<Result>& said) {
+        auto made =
+            Search::open(path(name), space_of(), {.axes = {{"error", {}}}, .block = 8, .refine = false});
+        ASSERT_TRUE(made) << message(made.error());
+        const auto candidates = made->ask(said.size());
+        ASSERT_TRUE(candidates && candidates->size() == said.size());
+        std::vector<Result> results = said;
+        for (std::size_t k = 0; k < said.size(); ++k) results[k].index = candidates->at(k).index;
+        ASSERT_TRUE(made->tell(results));
+    };
+    const Result lucky{.cost = 0.8, .low = 0.1, .high = INFINITY, .descriptor = {0}},
+        known{.cost = 0.8, .low = 0.79, .high = 0.82, .descriptor = {0}},
+        guessed{.status = Status::rejected,
+                .cost = INFINITY,
+                .descriptor = {0},
+                .detail = "guessed 99 registers"},
+        slow{.cost = 2, .low = 2, .high = 2, .descriptor = {0}},
+        exact{.cost = 0.5, .low = 0.5, .high = 0.5, .descriptor = {0}};
+    told("a", {lucky, slow});
+    told("b", {known, slow});
+    told("c", {lucky, guessed, slow});
+    told("d", {slow, exact, slow});
+    for (const auto& [names, best] : {std::pair(std::vector<std::string>{"a", "b"}, known),
+                                      {{"b", "a"}, known},
+                                      {{"c", "d"}, exact},
+                                      {{"d", "c"}, exact},
+                                      {{"a", "b", "a", "c"}, known},
+                                      {{"a", "b", "c", "d"}, exact}}) {
+        std::filesystem::remove(path("all"));
+        const auto done = merged(names, "all");
+        ASSERT_TRUE(done) << message(done.error());
+        const auto elites = opened("all").elites();
+        ASSERT_TRUE(elites && elites->size() == 1);
+        EXPECT_EQ(elites->front().cost, best.cost);
+        EXPECT_EQ(elites->front().high, best.high);
+    }
+    const auto lines = exported("all");
+    EXPECT_EQ(std::ranges::count(lines, '\n'), 7) << lines;
 }
 
 TEST_F(Report, MergesInAnyOrderAndInParts) {

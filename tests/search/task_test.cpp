@@ -145,7 +145,7 @@ TEST(Task, EachMistakeHasItsPlace) {
                               "crossover": 0, "tunable": 0, "fresh": 0})",
          "all operators have the weight 0", "{\"umad\""},
         {R"("block": 64)", R"("islands": 65536)", "from 1 to 65535", "65536"},
-        {R"("block": 64)", R"("block": 1000000001)", "from 1 to", "1000000001"},
+        {R"("block": 64)", R"("block": 1048577)", "from 1 to 1048576", "1048577"},
         {R"("block": 64)", R"("block": 64.5)", "whole number", "64.5"},
         {R"("block": 64)", R"("surrogate": 1)", "surrogate", "1}"},
         {R"("options": {)", R"("budget": {"candidates": 1.5}, "options": {)", "whole number", "1.5}"},

@@ -191,7 +191,8 @@ typedef enum ptxgraft_ending PTXGRAFT_C_ENUM {
     PTXGRAFT_ENDING_budget = 0,
     PTXGRAFT_ENDING_target = 1,    /**< the task's target was reached */
     PTXGRAFT_ENDING_exhausted = 2, /**< there are no more candidates */
-    PTXGRAFT_ENDING_asked = 3      /**< the stop */
+    PTXGRAFT_ENDING_asked = 3,     /**< the stop */
+    PTXGRAFT_ENDING_stagnation = 4 /**< no gain for as many candidates as the task says */
 } ptxgraft_ending;
 
 typedef struct ptxgraft_summary_info {

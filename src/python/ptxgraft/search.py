@@ -84,7 +84,7 @@ class Summary(NamedTuple):
 
     judged: int
     best_cost: float
-    ending: str  #: "budget", "target", "exhausted", "asked"
+    ending: str  #: "budget", "target", "exhausted", "asked", "stagnation"
 
 
 class Search(Handle):

@@ -22,13 +22,14 @@ class CourseReader {
     }
     void add(const Result& result) {
         ++course_.judged;
-        if (result.status != Status::ok || !std::isfinite(result.cost)) return;
+        const double cost = Elite::bound_of(result.cost, result.low, result.high);
+        if (result.status != Status::ok || !std::isfinite(cost)) return;
         const double value = within_ && *within_ < result.descriptor.size() ? result.descriptor[*within_] : 0;
         if (!course_.steps.empty()) {
             const Step& best = course_.steps.back();
-            if (result.cost > best.cost || (result.cost == best.cost && !(value < best.within))) return;
+            if (cost > best.cost || (cost == best.cost && !(value < best.within))) return;
         }
-        course_.steps.push_back({course_.judged, result.cost, value});
+        course_.steps.push_back({course_.judged, cost, value});
     }
     [[nodiscard]] Course take() { return std::move(course_); }
 
@@ -105,6 +106,7 @@ Ancestor ancestor_of(const Candidate& candidate, const Result& result, const Arc
                   .other_parent = std::nullopt,
                   .status = result.status,
                   .cost = result.cost,
+                  .bound = Elite::bound_of(result.cost, result.low, result.high),
                   .descriptor = result.descriptor,
                   .errors = sum_of(result.errors),
                   .programs = {},
@@ -134,6 +136,11 @@ void compare(const Ancestor& parent, Ancestor& child, const Facts& facts) {
     if (parent.status != Status::ok) {
         child.is_better = true;
         child.gain = "right, with " + facts.cost_name + " " + number(child.cost);
+        return;
+    }
+    if (parent.bound != child.bound) {
+        child.is_better = child.bound < parent.bound;
+        child.gain = changed(facts.cost_name, parent.bound, child.bound);
         return;
     }
     if (parent.cost != child.cost) {

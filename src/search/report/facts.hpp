@@ -15,8 +15,8 @@ namespace ptxgraft::search {
 /// One that is better than all before it.
 struct Step {
     std::uint64_t judged = 0;  ///< candidates that were judged until then, itself included
-    double cost = 0;
-    double within = 0;  ///< the best value on the axis Facts::within, among those of this cost
+    double cost = 0;           ///< what it may be at most (Elite::bound)
+    double within = 0;         ///< the best value on the axis Facts::within, among those of this cost
 };
 
 /// How a search went.
@@ -53,7 +53,7 @@ struct Ancestor {
     std::string maker;  ///< an operator, or what was refined
     std::optional<std::uint64_t> other_parent;
     Status status = Status::ok;
-    double cost = 0;
+    double cost = 0, bound = 0;  ///< as Elite has them
     std::vector<double> descriptor;
     double errors = 0;  ///< their sum
     std::vector<std::string> programs;
@@ -81,7 +81,7 @@ struct Facts {
 [[nodiscard]] Expected<Facts> facts_of(const Archive& archive, std::span<const Archive> beside,
                                        const std::string& title);
 
-/// The one that `search best` prints: of the lowest cost. `front` is not empty.
+/// The one that `search best` prints: of the lowest bound, then cost. `front` is not empty.
 [[nodiscard]] const Elite& best_of(std::span<const Elite> front);
 
 }  // namespace ptxgraft::search

@@ -52,8 +52,10 @@ Json json_of(const Elite& elite, const Space& space) {
         programs[space.sites[s].name] = program_text(elite.genome.programs[s], space.sites[s].machine);
     for (std::size_t t = 0; t < space.tunables.size(); ++t)
         tunables[space.tunables[t].name] = space.tunables[t].values[elite.genome.tunables[t]];
-    return {{"index", elite.index}, {"cost", real(elite.cost)}, {"descriptor", reals(elite.descriptor)},
-            {"cell", elite.cell},   {"programs", programs},     {"tunables", tunables}};
+    Json made = {{"index", elite.index}, {"cost", real(elite.cost)}, {"descriptor", reals(elite.descriptor)},
+                 {"cell", elite.cell},   {"programs", programs},     {"tunables", tunables}};
+    if (elite.bound() != elite.cost) made.update({{"low", real(elite.low)}, {"high", real(elite.high)}});
+    return made;
 }
 
 Json json_of(const Course& course) {
