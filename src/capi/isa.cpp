@@ -93,8 +93,8 @@ Expected<void> verify_name_for(std::string_view name, std::string_view target, s
 Expected<void> verify_name(std::string_view name, std::string_view target, std::uint16_t version) {
     if (!target.empty() || version == 0) return verify_name_for(name, target, version);
     Expected<void> first;
-    for (const char* const one : {"sm_100a", "sm_110a", "sm_120a", "sm_90a", "sm_89", "sm_80", "sm_75",
-                                  "sm_70", "sm_60", "sm_30", "sm_20", "sm_10"}) {
+    for (const char* const one : {"sm_100a", "sm_110a", "sm_120a", "sm_90a", "sm_90", "sm_89", "sm_80",
+                                  "sm_75", "sm_70", "sm_60", "sm_30", "sm_20", "sm_10"}) {
         auto done = verify_name_for(name, one, version);
         if (done) return done;
         if (first) first = std::move(done);
