@@ -8,7 +8,7 @@
  * @code
  *   if ((status = ptxgraft_emitter_create(&emitter, "sm_80", NULL))) goto done;
  *   if ((status = ptxgraft_emitter_add_entry(&k, emitter, "add_one"))) goto done;
- *   ptxgraft_builder_add_argument(&data, k, "u64", "data");       // ld.param.u64 %rd1, [data];
+ *   ptxgraft_builder_add_argument(&data, k, "u64", "data");       // ld.param.u64 %ud1, [data];
  *   ptxgraft_builder_add_register(&i, k, "u32", NULL);
  *   const char* const operands[] = {i, "%tid.x"};
  *   ptxgraft_builder_emit(k, NULL, "mov.u32", operands, 2);       // mov.u32 %u1, %tid.x;
