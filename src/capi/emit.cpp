@@ -27,6 +27,19 @@ class Watch {
     bool had_error_;
 };
 
+// Runs the body of a builder's call. That it failed is an error of the whole module too: what the caller
+// wanted there is missing, also where the caller has not looked.
+template <class Body>
+ptxgraft_status build(ptxgraft_builder* builder, std::initializer_list<capi::Required> required, Body body) {
+    return call({{builder, "builder"}}, [&]() -> Expected<void> {
+        Expected<void> done = capi::check_required(required);
+        if (done) done = body();
+        auto& first = builder->emitter.error;
+        if (!done && !first) first = done.error();
+        return done;
+    });
+}
+
 // A new function; its name may stand in operands of all functions.
 Expected<void> add_function(ptxgraft_builder** out, ptxgraft_emitter& emitter, const char* name,
                             bool is_entry) {
@@ -154,7 +167,9 @@ void add_stub_registers(ptxgraft_builder& builder, const dsl::SiteArgument& argu
         add(dsl::emitting::register_of(argument.name, i));
 }
 
-Expected<void> add_site(ptxgraft_builder& builder, const ptxgraft_emitted_site& given, bool& has_failed) {
+// Keeps the status of the body: what fails in it has its message already.
+Expected<void> add_site(ptxgraft_builder& builder, const ptxgraft_emitted_site& given,
+                        ptxgraft_status& of_body) {
     TRY(capi::check_required({{given.name, "name"}}));
     const auto arguments = TRY(arguments_of(given));
     const Effect allowed = TRY(capi::effects_of(given.allowed));
@@ -164,11 +179,16 @@ Expected<void> add_site(ptxgraft_builder& builder, const ptxgraft_emitted_site& 
                           [&] {
                               for (const dsl::SiteArgument& argument : arguments)
                                   add_stub_registers(builder, argument);
-                              if (given.body != nullptr)
-                                  has_failed = given.body(&builder, given.payload) != PTXGRAFT_STATUS_ok;
+                              if (given.body != nullptr) of_body = given.body(&builder, given.payload);
                           });
     builder.names = before;
-    return watch.result();
+    if (of_body == PTXGRAFT_STATUS_ok) return watch.result();
+    if (!builder.emitter.error)
+        builder.emitter.error =
+            fail(Errc::argument_invalid,
+                 fmt::format("the body of the site {} gave a status that is not ok", given.name))
+                .value();
+    return {};
 }
 
 }  // namespace
@@ -221,6 +241,7 @@ ptxgraft_status ptxgraft_emitter_add_line(ptxgraft_emitter* emitter, const char*
 
 ptxgraft_status ptxgraft_emitter_get_ptx(char* text, size_t* size, const ptxgraft_emitter* emitter) {
     return call({{size, "size"}, {emitter, "emitter"}}, [&]() -> Expected<void> {
+        if (emitter->error) return tl::unexpected(*emitter->error);
         const auto ptx = TRY(emitter->module.ptx());
         return capi::give_text(text, size, ptx);
     });
@@ -233,7 +254,7 @@ ptxgraft_status ptxgraft_emitter_get_text(char* text, size_t* size, const ptxgra
 
 ptxgraft_status ptxgraft_builder_add_parameter(ptxgraft_builder* builder, const char* type, const char* name,
                                                uint64_t count, uint32_t align) {
-    return call({{builder, "builder"}, {type, "type"}, {name, "name"}}, [&]() -> Expected<void> {
+    return build(builder, {{type, "type"}, {name, "name"}}, [&]() -> Expected<void> {
         const auto of = TRY(capi::emitted_type(type));
         return add_parameter(*builder, of, name, count, align);
     });
@@ -241,8 +262,8 @@ ptxgraft_status ptxgraft_builder_add_parameter(ptxgraft_builder* builder, const 
 
 ptxgraft_status ptxgraft_builder_add_argument(const char** name_of_register, ptxgraft_builder* builder,
                                               const char* type, const char* name) {
-    return call(
-        {{name_of_register, "name_of_register"}, {builder, "builder"}, {type, "type"}, {name, "name"}},
+    return build(
+        builder, {{name_of_register, "name_of_register"}, {type, "type"}, {name, "name"}},
         [&]() -> Expected<void> {
             const auto of = TRY(capi::emitted_type(type));
             TRY(add_parameter(*builder, of, name, 0, 0));
@@ -257,7 +278,7 @@ ptxgraft_status ptxgraft_builder_add_argument(const char** name_of_register, ptx
 }
 
 ptxgraft_status ptxgraft_builder_add_result(ptxgraft_builder* builder, const char* type, const char* name) {
-    return call({{builder, "builder"}, {type, "type"}, {name, "name"}}, [&]() -> Expected<void> {
+    return build(builder, {{type, "type"}, {name, "name"}}, [&]() -> Expected<void> {
         const auto of = TRY(capi::emitted_type(type));
         if (of == dsl::Type::pred)
             return fail(Errc::argument_invalid, std::string("a predicate is no result; a u32 is"));
@@ -272,20 +293,19 @@ ptxgraft_status ptxgraft_builder_add_result(ptxgraft_builder* builder, const cha
 
 ptxgraft_status ptxgraft_builder_add_register(const char** name_of_register, ptxgraft_builder* builder,
                                               const char* type, const char* name) {
-    return call({{name_of_register, "name_of_register"}, {builder, "builder"}, {type, "type"}},
-                [&]() -> Expected<void> {
-                    const auto of = TRY(capi::emitted_type(type));
-                    const Watch watch(builder->function);
-                    const char* const made = add_register(*builder, of, name);
-                    TRY(watch.result());
-                    *name_of_register = made;
-                    return {};
-                });
+    return build(builder, {{name_of_register, "name_of_register"}, {type, "type"}}, [&]() -> Expected<void> {
+        const auto of = TRY(capi::emitted_type(type));
+        const Watch watch(builder->function);
+        const char* const made = add_register(*builder, of, name);
+        TRY(watch.result());
+        *name_of_register = made;
+        return {};
+    });
 }
 
 ptxgraft_status ptxgraft_builder_add_variable(ptxgraft_builder* builder,
                                               const ptxgraft_variable_options* options) {
-    return call({{builder, "builder"}, {options, "options"}}, [&]() -> Expected<void> {
+    return build(builder, {{options, "options"}}, [&]() -> Expected<void> {
         const auto variable = TRY(variable_of(options, {PTXGRAFT_SPACE_shared, PTXGRAFT_SPACE_local}));
         const char* const name = variable.given.name;
         const bool is_shared = variable.given.space == PTXGRAFT_SPACE_shared;
@@ -301,7 +321,7 @@ ptxgraft_status ptxgraft_builder_add_variable(ptxgraft_builder* builder,
 }
 
 ptxgraft_status ptxgraft_builder_add_label(const char** label, ptxgraft_builder* builder, const char* stem) {
-    return call({{label, "label"}, {builder, "builder"}}, [&]() -> Expected<void> {
+    return build(builder, {{label, "label"}}, [&]() -> Expected<void> {
         const Watch watch(builder->function);
         const std::string name(builder->function.label(stem != nullptr ? stem : "").name);
         TRY(watch.result());
@@ -312,7 +332,7 @@ ptxgraft_status ptxgraft_builder_add_label(const char** label, ptxgraft_builder*
 }
 
 ptxgraft_status ptxgraft_builder_place(ptxgraft_builder* builder, const char* label) {
-    return call({{builder, "builder"}, {label, "label"}}, [&]() -> Expected<void> {
+    return build(builder, {{label, "label"}}, [&]() -> Expected<void> {
         const auto found = builder->names.find(std::string_view(label));
         if (found == builder->names.end() || found->second.shape().kind != dsl::ShapeKind::label)
             return fail(Errc::argument_invalid, fmt::format("'{}' is no label of this function", label));
@@ -323,7 +343,7 @@ ptxgraft_status ptxgraft_builder_place(ptxgraft_builder* builder, const char* la
 
 ptxgraft_status ptxgraft_builder_emit(ptxgraft_builder* builder, const char* guard, const char* name,
                                       const char* const* operands, size_t count) {
-    return call({{builder, "builder"}, {name, "name"}}, [&]() -> Expected<void> {
+    return build(builder, {{name, "name"}}, [&]() -> Expected<void> {
         TRY(capi::check_list(operands, count, "operands", "count"));
         for (std::size_t i = 0; i < count; ++i)
             if (operands[i] == nullptr) return capi::fail_at(i, fmt::format("operands[{}] is null", i));
@@ -334,7 +354,7 @@ ptxgraft_status ptxgraft_builder_emit(ptxgraft_builder* builder, const char* gua
 }
 
 ptxgraft_status ptxgraft_builder_add_lines(ptxgraft_builder* builder, const char* text, size_t size) {
-    return call({{builder, "builder"}, {text, "text"}}, [&]() -> Expected<void> {
+    return build(builder, {{text, "text"}}, [&]() -> Expected<void> {
         auto lines = TRY(capi::text_at(text, size));
         if (lines.ends_with('\n')) lines.remove_suffix(1);
         builder->function.raw(lines);
@@ -343,7 +363,7 @@ ptxgraft_status ptxgraft_builder_add_lines(ptxgraft_builder* builder, const char
 }
 
 ptxgraft_status ptxgraft_builder_add_comment(ptxgraft_builder* builder, const char* text) {
-    return call({{builder, "builder"}, {text, "text"}}, [&]() -> Expected<void> {
+    return build(builder, {{text, "text"}}, [&]() -> Expected<void> {
         builder->function.comment(text);
         return {};
     });
@@ -356,7 +376,7 @@ uint64_t ptxgraft_builder_get_instruction_count(const ptxgraft_builder* builder)
 
 ptxgraft_status ptxgraft_builder_set_directives(ptxgraft_builder* builder,
                                                 const ptxgraft_entry_directives* directives) {
-    return call({{builder, "builder"}, {directives, "directives"}}, [&]() -> Expected<void> {
+    return build(builder, {{directives, "directives"}}, [&]() -> Expected<void> {
         const auto given = TRY(capi::options_of(directives));
         const Watch watch(builder->function);
         const auto extent = [](const uint32_t(&of)[3]) { return dsl::Extent{of[0], of[1], of[2]}; };
@@ -370,15 +390,12 @@ ptxgraft_status ptxgraft_builder_set_directives(ptxgraft_builder* builder,
 }
 
 ptxgraft_status ptxgraft_builder_add_site(ptxgraft_builder* builder, const ptxgraft_emitted_site* site) {
-    bool has_failed = false;
-    const auto status = call({{builder, "builder"}, {site, "site"}}, [&]() -> Expected<void> {
+    auto of_body = PTXGRAFT_STATUS_ok;
+    const auto status = build(builder, {{site, "site"}}, [&]() -> Expected<void> {
         const auto given = TRY(capi::options_of(site));
-        return add_site(*builder, given, has_failed);
+        return add_site(*builder, given, of_body);
     });
-    if (status != PTXGRAFT_STATUS_ok || !has_failed) return status;
-    return call({}, []() -> Expected<void> {
-        return fail(Errc::argument_invalid, std::string("body gave a status that is not ok"));
-    });
+    return of_body == PTXGRAFT_STATUS_ok ? status : of_body;
 }
 
 }  // extern "C"

@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "capi/boundary.hpp"
@@ -53,4 +54,5 @@ struct ptxgraft_emitter {
     ptxgraft::capi::Names names = {};
     ptxgraft::capi::Texts texts = {};
     std::deque<ptxgraft_builder> builders = {};
+    std::optional<ptxgraft::Error> error = {};  ///< that a call of a builder came to first
 };

@@ -100,10 +100,15 @@ class Reader {
     const Names& module_;
 };
 
-// The instruction whose text is `NAME OPERAND, …`.
+// The instruction whose text is `NAME OPERAND, …`: the one statement of the one function.
 Expected<syntax::Instruction> parse_instruction(const syntax::Module& module) {
-    for (const syntax::Statement s : module.instructions()) return *s.instruction();
-    return fail(Errc::syntax_expected, std::string("an instruction"));
+    const syntax::Statement body = module.find_function("k");
+    const syntax::Statement first = body ? body.first_child() : syntax::Statement();
+    auto instruction = first ? first.instruction() : std::nullopt;
+    if (!instruction) return fail(Errc::syntax_expected, std::string("an instruction"));
+    if (first.next() || module.functions().size() != 1)
+        return fail(Errc::argument_invalid, std::string("operands have more in them than one instruction"));
+    return *std::move(instruction);
 }
 
 }  // namespace

@@ -28,9 +28,10 @@ std::vector<ptxgraft_evaluator::Register> registers_of(const ptxgraft_machine& m
 Expected<void> prepare(ptxgraft_evaluator& evaluator, const ptxgraft_program& program,
                        const ptxgraft_machine& machine, const ptxgraft_compile_options* options) {
     const auto how = TRY(capi::mutated_options(options));
-    evaluator.registers.clear();
+    evaluator.is_prepared = false;
     TRY(evaluator.evaluator.prepare(program.program, machine.machine, how));
     evaluator.registers = registers_of(machine);
+    evaluator.is_prepared = true;
     return {};
 }
 
@@ -38,11 +39,12 @@ Expected<void> prepare(ptxgraft_evaluator& evaluator, const ptxgraft_program& pr
 Expected<void> check_columns(const ptxgraft_evaluator& evaluator, const ptxgraft_columns& given) {
     TRY(capi::check_enumerators({{"approximation", given.approximation, PTXGRAFT_APPROXIMATION_hashed}}));
     const auto& registers = evaluator.registers;
-    if (registers.empty())
+    if (!evaluator.is_prepared)
         return fail(Errc::argument_invalid, std::string("evaluator has no program: its preparation failed"));
     if (given.register_count != registers.size())
         return fail(Errc::argument_invalid, fmt::format("register_count is {}; the signature has {}",
                                                         given.register_count, registers.size()));
+    if (registers.empty()) return {};
     TRY(capi::check_required({{given.inputs, "inputs"}, {given.outputs, "outputs"}}));
     if (given.count == 0) return {};
     for (std::size_t i = 0; i < registers.size(); ++i) {

@@ -54,21 +54,52 @@ Expected<void> check_one_name(const syntax::Module& module, std::string_view nam
                 fmt::format("name is '{}'; it is an opcode and its modifiers in one word", name));
 }
 
-// What verify says of an instruction alone; the place is in its name.
-Expected<void> verify_name(std::string_view name, std::string_view target, std::uint16_t version) {
-    const std::string number = version == 0 ? "9.0" : fmt::format("{}.{}", version / 10, version % 10);
-    const std::string head = fmt::format(".version {}\n.target {}\n.address_size 64\n.entry k()\n{{\n",
-                                         number, target.empty() ? "sm_90a" : target);
-    const auto module = TRY(syntax::parse(fmt::format("{}{};\n}}\n", head, name)));
-    TRY(check_one_name(module, name));
+// Of no target and of no version where these are not said: nothing is looked at that depends on them.
+std::string head_of(std::string_view target, std::uint16_t version) {
+    std::string head;
+    if (version != 0) head += fmt::format(".version {}.{}\n", version / 10, version % 10);
+    if (!target.empty()) head += fmt::format(".target {}\n", target);
+    return head + ".address_size 64\n.entry k()\n{\n";
+}
+
+// An error with its place in the name, which begins there; without one where it is in the head.
+Error in_name(Error error, std::uint32_t begin) {
+    if (!error.span.known()) return error;
+    const bool is_in_head = error.span.begin < begin;
+    error.span = is_in_head ? Span{} : Span{error.span.begin - begin, error.span.end - begin};
+    return error;
+}
+
+// What verify says of an instruction alone: the first of what is in its name, whose place it has; else what
+// is wrong with version and target, which has none.
+Expected<void> verify_name_for(std::string_view name, std::string_view target, std::uint16_t version) {
+    const std::string head = head_of(target, version);
     const auto begin = static_cast<std::uint32_t>(head.size());
-    for (Error error : isa::verify(module)) {
+    const auto module = syntax::parse(fmt::format("{}{};\n}}\n", head, name));
+    if (!module) return tl::unexpected(in_name(module.error(), begin));
+    TRY(check_one_name(*module, name));
+    std::optional<Error> of_head;
+    for (const Error& error : isa::verify(*module)) {
         if (is_about_operands(error.code)) continue;
-        if (error.span.known() && error.span.begin >= begin)
-            error.span = {error.span.begin - begin, error.span.end - begin};
-        return tl::unexpected(std::move(error));
+        if (error.span.known() && error.span.begin >= begin) return tl::unexpected(in_name(error, begin));
+        if (error.code == Errc::directive_invalid) continue;  // a line of the head that is not said
+        if (!of_head) of_head = in_name(error, begin);
     }
+    if (of_head) return tl::unexpected(std::move(*of_head));
     return {};
+}
+
+// Of any target: of one version each generation is asked.
+Expected<void> verify_name(std::string_view name, std::string_view target, std::uint16_t version) {
+    if (!target.empty() || version == 0) return verify_name_for(name, target, version);
+    Expected<void> first;
+    for (const char* const one : {"sm_100a", "sm_110a", "sm_120a", "sm_90a", "sm_90", "sm_89", "sm_80",
+                                  "sm_75", "sm_70", "sm_60", "sm_30", "sm_20", "sm_10"}) {
+        auto done = verify_name_for(name, one, version);
+        if (done) return done;
+        if (first) first = std::move(done);
+    }
+    return first;
 }
 
 void give_types(ptxgraft_forms& made) {

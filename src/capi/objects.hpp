@@ -150,5 +150,6 @@ struct ptxgraft_evaluator {
         bool is_read = false, is_written = false;
     };
     ptxgraft::stack::Evaluator evaluator;
-    std::vector<Register> registers;  ///< of the signature; empty without a program
+    std::vector<Register> registers;  ///< of the signature
+    bool is_prepared = false;         ///< it has a program
 };

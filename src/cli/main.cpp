@@ -89,7 +89,7 @@ int main(int argc, char** argv) {
     try {
         const int status = run(argc, argv);
         std::cout.flush();
-        if (std::fflush(stdout) != 0 || !std::cout)
+        if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0 || !std::cout)
             return report("error: cannot write standard output\n", work_failed);
         return status;
     } catch (const Failure& failure) {

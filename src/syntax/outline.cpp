@@ -236,6 +236,16 @@ class Outliner {
     Error error_;
 };
 
+// The `.loc`s of a function that say where it was inlined: `.loc 1 9 3, function_name label, inlined_at 1 21 3`.
+std::vector<Statement> inlined_locations(Statement function) {
+    std::vector<Statement> all;
+    for (const Statement s : function.walk())
+        if (s.kind() == StatementKind::directive && s.text().starts_with(".loc") &&
+            s.text().find(',') != std::string_view::npos)
+            all.push_back(s);
+    return all;
+}
+
 }  // namespace
 
 Expected<Module::Outlined> Module::outline(Statement first, Statement last, std::string_view name,
@@ -258,6 +268,9 @@ Expected<Module::Outlined> Module::outline(Statement first, Statement last, std:
     data_->print(first.node_, data_->in_print_order_after(Editor(*data_).last_within(last.node_)), body);
     const auto made = TRY(insert_before(Statement(data_.get(), outliner.function()),
                                         "\n\n" + text.definition(outliner.declared(), body)));
+    // Where they were inlined is in the other function, behind the new one.
+    for (const Statement s : inlined_locations(made))
+        TRY(replace(s, std::string(s.text().substr(0, s.text().find(',')))));
     const std::string line = line_like(first.trivia());
     const auto call = insert_before(first, text.call(line == " " ? "\n" : line));
     if (!call) {

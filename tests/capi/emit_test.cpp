@@ -110,6 +110,45 @@ TEST(CApiEmit, MistakesSayWhatWouldBeRight) {
     EXPECT_OK(ptxgraft_emitter_get_text(nullptr, &size, emitter));
 }
 
+// What a caller does not look at is not left out of the module in silence.
+TEST(CApiEmit, AnyCallThatFailsIsTheModulesError) {
+    const auto error_of = [](auto mistake) {
+        const CEmitter emitter = emitter_of();
+        ptxgraft_builder* const k = entry_of(emitter);
+        const ptxgraft_status status = mistake(k, reg(k, "f32"));
+        EXPECT_OK(emit(k, "ret", {}));
+        size_t size = 0;
+        EXPECT_EQ(ptxgraft_emitter_get_ptx(nullptr, &size, emitter), status);
+        EXPECT_OK(ptxgraft_emitter_get_text(nullptr, &size, emitter));
+        return status;
+    };
+    EXPECT_EQ(error_of([](auto* k, std::string x) {
+                  return emit(k, "add.f32", {x, x, "%f99"});
+              }),
+              PTXGRAFT_STATUS_name_undeclared);
+    EXPECT_EQ(error_of([](auto* k, std::string x) {
+                  return emit(k, "add.f32", {x, x, x}, "%p1");
+              }),
+              PTXGRAFT_STATUS_argument_invalid);
+    EXPECT_EQ(error_of([](auto* k, std::string) {
+                  const char* name = nullptr;
+                  return ptxgraft_builder_add_register(&name, k, "f31", nullptr);
+              }),
+              PTXGRAFT_STATUS_type_unknown);
+    EXPECT_EQ(error_of([](auto* k, std::string) { return ptxgraft_builder_place(k, "L9"); }),
+              PTXGRAFT_STATUS_argument_invalid);
+    EXPECT_EQ(error_of([](auto*, std::string) { return PTXGRAFT_STATUS_ok; }), PTXGRAFT_STATUS_ok);
+}
+
+TEST(CApiEmit, AnOperandIsNoFurtherInstruction) {
+    const CEmitter emitter = emitter_of();
+    ptxgraft_builder* const k = entry_of(emitter);
+    const std::string x = reg(k, "f32");
+    for (const char* more : {"; exit", "; .reg .b32 y", "; } .entry l() { exit"})
+        EXPECT_INVALID(emit(k, "add.f32", {x, x, x + more}), "more in them than one instruction");
+    EXPECT_EQ(ptxgraft_builder_get_instruction_count(k), 0u);
+}
+
 TEST(CApiEmit, VariablesFunctionsAndLines) {
     const CEmitter emitter = emitter_of();
     ptxgraft_variable_options table = PTXGRAFT_VARIABLE_OPTIONS_INIT;
@@ -177,6 +216,34 @@ ptxgraft_status double_it(ptxgraft_builder* builder, void* payload) {
     return body->status;
 }
 ptxgraft_status fail_body(ptxgraft_builder*, void*) { return PTXGRAFT_STATUS_out_of_memory; }
+ptxgraft_status emit_nothing_declared(ptxgraft_builder* builder, void*) {
+    return emit(builder, "add.f32", {"_x", "_x", "_nothing"});
+}
+
+TEST(CApiEmit, ASiteHasTheErrorOfItsBody) {
+    for (const bool is_call : {true, false}) {
+        const CEmitter emitter = emitter_of();
+        ptxgraft_builder* const k = entry_of(emitter);
+        const char* const x = reg(k, "f32");
+        const ptxgraft_site_argument argument = {"x", "f32", &x, 1, PTXGRAFT_DIRECTION_mod, 0};
+        ptxgraft_emitted_site site = PTXGRAFT_EMITTED_SITE_INIT;
+        site.name = "epilogue";
+        site.arguments = &argument;
+        site.argument_count = 1;
+        site.body = is_call ? emit_nothing_declared : fail_body;
+        EXPECT_EQ(ptxgraft_builder_add_site(k, &site),
+                  is_call ? PTXGRAFT_STATUS_name_undeclared : PTXGRAFT_STATUS_out_of_memory);
+        if (is_call) {
+            EXPECT_THAT(ptxgraft_error_get_message(), HasSubstr("_nothing is not declared"));
+            EXPECT_EQ(ptxgraft_error_get_index(), 2u);
+        }
+        EXPECT_OK(emit(k, "ret", {}));
+        size_t size = 0;
+        EXPECT_NE(ptxgraft_emitter_get_ptx(nullptr, &size, emitter), PTXGRAFT_STATUS_ok);
+        EXPECT_THAT(ptxgraft_error_get_message(),
+                    HasSubstr(is_call ? "_nothing is not declared" : "the body of the site epilogue"));
+    }
+}
 
 TEST(CApiEmit, ASiteTakesStubs) {
     const CEmitter emitter = emitter_of();
@@ -205,7 +272,7 @@ TEST(CApiEmit, ASiteTakesStubs) {
     ASSERT_OK(ptxgraft_site_get_info(&info, skeleton, index));
     EXPECT_EQ(info.allowed, uint32_t{PTXGRAFT_EFFECT_warp});
     site.body = fail_body;
-    EXPECT_INVALID(ptxgraft_builder_add_site(k, &site), "body gave a status that is not ok");
+    EXPECT_EQ(ptxgraft_builder_add_site(k, &site), PTXGRAFT_STATUS_out_of_memory) << "the body's own";
     ptxgraft_site_argument wrong = argument;
     wrong.register_count = 0;
     site.arguments = &wrong;

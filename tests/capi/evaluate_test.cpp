@@ -135,6 +135,20 @@ TEST_F(CApiEvaluate, WithoutAProgramNothingRuns) {
     EXPECT_EQ(none, nullptr);
 }
 
+TEST_F(CApiEvaluate, AProgramWithoutOperandsRuns) {
+    CMachine bare;
+    ASSERT_OK(ptxgraft_machine_create(&bare, nullptr, "", nullptr));
+    CProgram empty;
+    ASSERT_OK(ptxgraft_program_create_from_text(&empty, bare, "", 0));
+    CEvaluator made;
+    ASSERT_OK(ptxgraft_evaluator_create(&made, empty, bare, nullptr));
+    ptxgraft_columns columns = PTXGRAFT_COLUMNS_INIT;
+    columns.count = 5;
+    EXPECT_OK(ptxgraft_evaluator_run(made, &columns));
+    columns.register_count = 1;
+    EXPECT_INVALID(ptxgraft_evaluator_run(made, &columns), "register_count is 1; the signature has 0");
+}
+
 // ------------------------------------------------------------------------------------------------- errors
 
 void square(const double* inputs, double* expected, size_t count, void* payload) {

@@ -334,6 +334,23 @@ TEST(CApiIsa, SaysWhetherAnInstructionExists) {
     EXPECT_INVALID(ptxgraft_isa_verify("ret", nullptr, 1000), "ptx_version is 1000");
 }
 
+TEST(CApiIsa, WithoutATargetAnyWillDo) {
+    for (const char* name : {"tcgen05.wait::ld.sync.aligned", "wgmma.fence.sync.aligned", "add.f32"})
+        EXPECT_OK(ptxgraft_isa_verify(name, nullptr, 0)) << name << ptxgraft_error_get_message();
+    EXPECT_OK(ptxgraft_isa_verify("tcgen05.wait::ld.sync.aligned", nullptr, 86));
+    EXPECT_EQ(ptxgraft_isa_verify("tcgen05.wait::ld.sync.aligned", "sm_90a", 86),
+              PTXGRAFT_STATUS_target_not_able);
+    EXPECT_OK(ptxgraft_isa_verify("add.f32", nullptr, 10)) << "which has no sm_90a";
+    EXPECT_EQ(ptxgraft_isa_verify("griddepcontrol.wait", nullptr, 77), PTXGRAFT_STATUS_version_too_old);
+    EXPECT_EQ(ptxgraft_error_get_line(), 1u);
+    EXPECT_OK(ptxgraft_isa_verify("griddepcontrol.wait", nullptr, 78));
+    EXPECT_EQ(ptxgraft_isa_verify("add.f32", "sm_90a", 70), PTXGRAFT_STATUS_version_too_old);
+    EXPECT_EQ(ptxgraft_error_get_line(), 0u) << "nothing of the name is wrong";
+    EXPECT_EQ(ptxgraft_isa_verify("add.f32", nullptr, 999), PTXGRAFT_STATUS_version_unknown);
+    EXPECT_EQ(ptxgraft_isa_verify("add{.f32", nullptr, 0), PTXGRAFT_STATUS_syntax_expected);
+    EXPECT_EQ(ptxgraft_error_get_column(), 5u);
+}
+
 TEST(CApiIsa, TellsFormsAndRows) {
     CForms of_opcode, forms;
     ASSERT_OK(ptxgraft_forms_create(&of_opcode, "fma", nullptr, 0));

@@ -152,6 +152,9 @@ TEST_F(Cli, LinksAndSpecialFilesStayWhatTheyAre) {
     EXPECT_THAT(full.err, HasSubstr("cannot write /dev/full: No space left on device"));
     EXPECT_THAT(shell("\"$PTXGRAFT\" canonical affine.ptx -o - > /dev/full").err,
                 HasSubstr("cannot write standard output: No space left on device"));
+    // Longer than the buffer: nothing is left of it for the last flush.
+    EXPECT_THAT(shell("\"$PTXGRAFT\" completion bash > /dev/full").err,
+                HasSubstr("cannot write standard output"));
     ASSERT_EQ(mkfifo("pipe", 0600), 0);
     EXPECT_THAT(shell("cat pipe & \"$PTXGRAFT\" canonical affine.ptx -o pipe; wait").out,
                 HasSubstr(".visible .entry affine"));

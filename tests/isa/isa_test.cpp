@@ -95,6 +95,26 @@ TEST(Isa, AccessIsWhatTheTableSays) {
 }
 
 // By PTX's custom, an only register is written too.
+// A .loc says what .loc before it its function was inlined at: an outlined function comes before that one.
+TEST(Isa, OutlinedCodeOfAnInlinedFunctionIsRight) {
+    const std::string text =
+        ".version 8.0\n.target sm_90\n.address_size 64\n.entry k() {\n\t.reg .b32 a;\n\t.loc 1 21 3\n"
+        "\tmov.u32 a, 1;\n\t.loc 1 9 3, function_name $L__info, inlined_at 1 21 3\n\tadd.u32 a, a, 1;\n"
+        "\t.loc 1 10 3, function_name $L__info, inlined_at 1 21 3\n\tadd.u32 a, a, 2;\n\tret;\n}\n"
+        ".file 1 \"a.cu\"\n.section .debug_str\n{\n$L__info:\n.b8 102\n.b8 0\n}\n";
+    ASSERT_TRUE(isa::verify(*syntax::parse(text)).empty())
+        << isa::verify(*syntax::parse(text))[0].detail->c_str();
+    auto module = syntax::parse(text);
+    syntax::Statement first = module->find_function("k").first_child();
+    while (!first.text().starts_with(".loc 1 9")) first = first.next();
+    const auto outlined = module->outline(first, first.next(), "f", isa::access);
+    ASSERT_TRUE(outlined) << describe(outlined.error(), text);
+    EXPECT_THAT(std::string(outlined->function.text()), testing::HasSubstr("\t.loc 1 9 3\n\tadd.u32"));
+    const auto printed = syntax::print(*module);
+    for (const Error& error : isa::verify(*syntax::parse(printed))) ADD_FAILURE() << describe(error, printed);
+    EXPECT_THAT(printed, testing::HasSubstr(".loc 1 10 3, function_name $L__info, inlined_at 1 21 3"));
+}
+
 TEST(Isa, AccessTellsOutlineWhatIsOnlyRead) {
     constexpr std::string_view text =
         ".version 8.0\n.target sm_90\n.entry k() {\n.reg .b32 a;\nmov.u32 a, 1;\nnanosleep.u32 a;\nmov.u32 "

@@ -8,7 +8,7 @@
  * @code
  *   if ((status = ptxgraft_emitter_create(&emitter, "sm_80", NULL))) goto done;
  *   if ((status = ptxgraft_emitter_add_entry(&k, emitter, "add_one"))) goto done;
- *   ptxgraft_builder_add_argument(&data, k, "u64", "data");       // ld.param.u64 %rd1, [data];
+ *   ptxgraft_builder_add_argument(&data, k, "u64", "data");       // ld.param.u64 %ud1, [data];
  *   ptxgraft_builder_add_register(&i, k, "u32", NULL);
  *   const char* const operands[] = {i, "%tid.x"};
  *   ptxgraft_builder_emit(k, NULL, "mov.u32", operands, 2);       // mov.u32 %u1, %tid.x;
@@ -28,7 +28,8 @@ extern "C" {
 
 /** A module that is put together. Threads: one at a time uses it, and the builders of it. */
 typedef struct ptxgraft_emitter ptxgraft_emitter;
-/** A function of it, which lives as long as the emitter. */
+/** A function of it, which lives as long as the emitter. A call of it that fails adds nothing, and is an
+    error of the module: ptxgraft_emitter_get_ptx() gives the first of them again. */
 typedef struct ptxgraft_builder ptxgraft_builder;
 
 /** `target` may be null: "sm_90a". `version` is "8.6"; null: 9.0, or the first that has the target. */
@@ -106,7 +107,7 @@ PTXGRAFT_C_API ptxgraft_status ptxgraft_builder_place(ptxgraft_builder* builder,
  * Emits an instruction of the table: name and operands as PTX has them, registers, constants, `[%rd1+4]`,
  * `{%f1, %f2}`, `(%r1)`, `%p1|%p2`, `!%p1`, `%tid.x`, `_`, names. A decimal is an .f64 where the name
  * has `.f64`, else an .f32. `guard` is "%p1" or "!%p1"; null: none. What does not exist is an error that says
- * what would be right, and nothing is emitted; ptxgraft_emitter_get_ptx() gives the first of them again.
+ * what would be right, and nothing is emitted.
  */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_builder_emit(ptxgraft_builder* builder, const char* guard,
                                                      const char* name, const char* const* operands,

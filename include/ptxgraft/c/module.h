@@ -195,7 +195,7 @@ PTXGRAFT_C_API ptxgraft_status ptxgraft_statement_add_after(ptxgraft_statement* 
 PTXGRAFT_C_API ptxgraft_status ptxgraft_statement_add(ptxgraft_statement* first, ptxgraft_module* module,
                                                       ptxgraft_statement parent, const char* text,
                                                       size_t size);
-/** Statements in its place, with the blanks and comments before it. */
+/** Statements in its place; the blanks and comments before it stay. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_statement_replace(ptxgraft_statement* first, ptxgraft_module* module,
                                                           ptxgraft_statement at, const char* text,
                                                           size_t size);

@@ -9,10 +9,9 @@
  * @code
  *   // A search whose candidates are judged here. The task has one site: "in f32 x, out f32 y".
  *   if ((status = ptxgraft_search_open(&search, "run.sqlite", task, task_size, NULL))) goto done;
- *   while (!(status = ptxgraft_search_ask(&candidates, search, 256))) {
- *       const size_t count = ptxgraft_candidates_get_count(candidates);
+ *   while (!(status = ptxgraft_search_ask(&candidates, search, 256)) &&
+ *          ptxgraft_candidates_get_count(candidates) != 0) {
  *       ptxgraft_results results = PTXGRAFT_RESULTS_INIT;
- *       if (count == 0) break;
  *       judge(candidates, verdicts, costs, errors, descriptors);
  *       results.candidates = candidates;
  *       results.verdicts = verdicts;
@@ -23,7 +22,9 @@
  *       results.descriptor_count = ptxgraft_search_get_axis_count(search);
  *       if ((status = ptxgraft_search_tell(search, &results))) break;
  *       ptxgraft_candidates_destroy(candidates);
+ *       candidates = NULL;
  *   }
+ *   ptxgraft_candidates_destroy(candidates);
  * @endcode
  */
 

@@ -6,7 +6,7 @@
  * from dimensions, and a trial beside a reference. template.hpp has the words.
  *
  * @code
- *   if ((status = ptxgraft_template_open(&gemm, "gemm/simt", NULL))) goto done;
+ *   if ((status = ptxgraft_template_open(&gemm, "gemm/mma", NULL))) goto done;
  *   if ((status = ptxgraft_skeleton_create_of_template(&skeleton, gemm, "tile_m=64", NULL))) goto done;
  *   if ((status = ptxgraft_kernel_create(&kernel, skeleton, device, NULL))) goto done;
  *   ptxgraft_plan_options options = PTXGRAFT_PLAN_OPTIONS_INIT;
