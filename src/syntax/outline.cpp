@@ -236,7 +236,8 @@ class Outliner {
     Error error_;
 };
 
-// The `.loc`s of a function that say where it was inlined: `.loc 1 9 3, function_name label, inlined_at 1 21 3`.
+// The `.loc`s of a function that say where it was inlined:
+// `.loc 1 9 3, function_name label, inlined_at 1 21 3`.
 std::vector<Statement> inlined_locations(Statement function) {
     std::vector<Statement> all;
     for (const Statement s : function.walk())
