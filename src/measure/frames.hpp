@@ -76,7 +76,7 @@ struct Timed {
     Report report = {};  ///< Sample::variant and in_flight count the request's variants
     SessionFacts session = {};
     std::uint64_t session_id = 0;
-    std::optional<Closing> closing = {};  ///< of all results of this session since the last one
+    std::optional<Closing> closing = {};  ///< of all results of this Session since its last calibration
 };
 /// What a request has come to.
 enum class FramePhase : std::uint16_t {

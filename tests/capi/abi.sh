@@ -18,7 +18,7 @@ prototypes() { header | tr '\n' ' ' | sed 's/;/;\n/g' | grep -oE '__attribute__\
 
 # The header's functions as a library with types.
 { printf '#include <ptxgraft/ptxgraft.h>\n'; prototypes | sed 's/;$/ { __builtin_trap(); }/'; } > "$work/capi.c"
-gcc -std=c99 -g -fPIC -shared -w -I "$here/../../include" -Wl,-soname,libptxgraft.so.0 "$work/capi.c" -o "$work/libptxgraft.so"
+gcc -std=c99 -g -fPIC -shared -w "-fdebug-prefix-map=$work=." -I "$here/../../include" -Wl,-soname,libptxgraft.so.0 "$work/capi.c" -o "$work/libptxgraft.so"
 abidw --no-corpus-path --no-comp-dir-path --no-show-locs --out-file "$work/now.abi" "$work/libptxgraft.so"
 
 if [[ $1 == renew ]]; then
