@@ -12,11 +12,11 @@
 namespace ptxgraft::search {
 namespace {
 
-double value_of(const Step& step, bool is_within) { return is_within ? step.within : step.cost; }
+double value_of(const Improvement& step, bool is_within) { return is_within ? step.within : step.cost; }
 
 Line line_of(const Course& course, bool is_within, std::string style) {
     Line line{.points = {}, .style = std::move(style)};
-    for (const Step& step : course.steps)
+    for (const Improvement& step : course.steps)
         line.points.push_back({static_cast<double>(step.judged), value_of(step, is_within)});
     if (!line.points.empty())
         line.points.push_back({static_cast<double>(course.judged), line.points.back().y});
@@ -41,7 +41,7 @@ void add_quartiles(const Group& group, bool is_within, Plot& plot) {
 bool wants_logarithm(const std::vector<Course>& courses, bool is_within) {
     double low = INFINITY, high = 0;
     for (const Course& course : courses)
-        for (const Step& step : course.steps) {
+        for (const Improvement& step : course.steps) {
             low = std::min(low, value_of(step, is_within));
             if (std::isfinite(value_of(step, is_within))) high = std::max(high, value_of(step, is_within));
         }

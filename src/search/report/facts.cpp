@@ -26,7 +26,7 @@ class CourseReader {
         if (result.status != Status::ok || !std::isfinite(cost)) return;
         const double value = within_ && *within_ < result.descriptor.size() ? result.descriptor[*within_] : 0;
         if (!course_.steps.empty()) {
-            const Step& best = course_.steps.back();
+            const Improvement& best = course_.steps.back();
             if (cost > best.cost || (cost == best.cost && !(value < best.within))) return;
         }
         course_.steps.push_back({course_.judged, cost, value});
@@ -193,15 +193,15 @@ Quartiles quartiles_of(std::vector<double> values) {
 
 }  // namespace
 
-const Step* Course::at(std::uint64_t count) const {
-    const auto behind = std::ranges::upper_bound(steps, count, {}, &Step::judged);
+const Improvement* Course::at(std::uint64_t count) const {
+    const auto behind = std::ranges::upper_bound(steps, count, {}, &Improvement::judged);
     return behind == steps.begin() ? nullptr : &*(behind - 1);
 }
 
 Quartiles Group::cost_at(std::uint64_t count) const {
     std::vector<double> values;
     for (const Course* course : courses) {
-        const Step* const step = course->at(count);
+        const Improvement* const step = course->at(count);
         values.push_back(step == nullptr ? INFINITY : step->cost);
     }
     return quartiles_of(std::move(values));
@@ -210,7 +210,7 @@ Quartiles Group::cost_at(std::uint64_t count) const {
 Quartiles Group::within_at(std::uint64_t count) const {
     std::vector<double> values;
     for (const Course* course : courses) {
-        const Step* const step = course->at(count);
+        const Improvement* const step = course->at(count);
         values.push_back(step == nullptr ? INFINITY : step->within);
     }
     return quartiles_of(std::move(values));
@@ -219,7 +219,7 @@ Quartiles Group::within_at(std::uint64_t count) const {
 std::vector<std::uint64_t> Group::changes() const {
     std::vector<std::uint64_t> made;
     for (const Course* course : courses)
-        for (const Step& step : course->steps)
+        for (const Improvement& step : course->steps)
             if (step.judged <= judged) made.push_back(step.judged);
     if (!made.empty()) made.push_back(judged);
     std::ranges::sort(made);

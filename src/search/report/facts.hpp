@@ -13,7 +13,7 @@
 namespace ptxgraft::search {
 
 /// One that is better than all before it.
-struct Step {
+struct Improvement {
     std::uint64_t judged = 0;  ///< candidates that were judged until then, itself included
     double cost = 0;           ///< what it may be at most (Elite::bound)
     double within = 0;         ///< the best value on the axis Facts::within, among those of this cost
@@ -23,9 +23,9 @@ struct Step {
 struct Course {
     Strategy strategy = Strategy::evolve;
     std::uint64_t seed = 0, judged = 0;
-    std::vector<Step> steps = {};
+    std::vector<Improvement> steps = {};
     /// The step that counts after so many candidates; null: nothing was right yet.
-    [[nodiscard]] const Step* at(std::uint64_t judged) const;
+    [[nodiscard]] const Improvement* at(std::uint64_t judged) const;
 };
 
 /// Lower quartile, median and upper quartile: of n values those at (n - 1)/4, (n - 1)/2 and 3(n - 1)/4,

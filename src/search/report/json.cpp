@@ -60,7 +60,7 @@ Json json_of(const Elite& elite, const Space& space) {
 
 Json json_of(const Course& course) {
     Json steps = Json::array();
-    for (const Step& step : course.steps)
+    for (const Improvement& step : course.steps)
         steps.push_back(Json::array({step.judged, real(step.cost), real(step.within)}));
     return {{"strategy", name(course.strategy)},
             {"seed", course.seed},
