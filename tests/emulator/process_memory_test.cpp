@@ -159,6 +159,30 @@ TEST_P(ProcessMemory, VariablesAndTheHeapAreThereTooAndAligned) {
     EXPECT_THAT(out, testing::ElementsAre(11, 12, 13, 14));
 }
 
+// What is the launch's own is checked as ever.
+TEST(CheckedProcessMemory, SharedMemoryAndRegistersThatNothingWroteAreFound) {
+    Emulator emulator({.process_memory = true});
+    u32 out = 0;
+    const auto code_of = [&](const std::string& body) {
+        const auto done = launch(emulator, each_word(body, ".shared .u32 tile[64];\n"), &out, 1);
+        return done ? Errc{} : done.error().code;
+    };
+    EXPECT_EQ(code_of("ld.shared.u32 %r2, [tile];\nst.global.u32 [%rd2], %r2;"), Errc::memory_not_written);
+    EXPECT_EQ(code_of("mov.u64 %rd3, tile;\ncvta.shared.u64 %rd3, %rd3;\nld.u32 %r2, [%rd3];\n"
+                      "st.global.u32 [%rd2], %r2;"),
+              Errc::memory_not_written);
+    EXPECT_EQ(code_of(".local .u32 own;\nld.local.u32 %r2, [own];\nst.global.u32 [%rd2], %r2;"),
+              Errc::memory_not_written);
+    EXPECT_EQ(code_of("st.global.u32 [%rd2], %r3;"), Errc::register_not_written);
+    EXPECT_EQ(code_of("st.shared.u32 [tile], 5;\nld.shared.u32 %r2, [tile];\nst.global.u32 [%rd2], %r2;"),
+              Errc{});
+    EXPECT_EQ(out, 5u);
+    const std::string race = each_word("st.global.u32 [%rd1], %r1;");
+    const auto done = launch(emulator, race, &out, 2);
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code, Errc::data_race);
+}
+
 // What the host may only read is global memory; what is in .const is not.
 TEST_P(ProcessMemory, ConstantMemoryIsTheModulesOwn) {
     const auto spaces = [](const std::string& address) {
