@@ -12,19 +12,19 @@ using dsl::AnyOperand, dsl::Space;
 
 namespace {
 
-// Whether what is done from now on goes wrong: a builder keeps its first error.
+// Whether what is done from now on goes wrong: a builder keeps its errors.
 class Watch {
   public:
-    explicit Watch(const dsl::Emitter& emitter)
-        : emitter_(emitter), had_error_(emitter.error().has_value()) {}
+    explicit Watch(const dsl::Emitter& emitter) : emitter_(emitter), before_(emitter.errors().size()) {}
     [[nodiscard]] Expected<void> result() const {
-        if (had_error_ || !emitter_.error()) return {};
-        return tl::unexpected(*emitter_.error());
+        const auto errors = emitter_.errors().subspan(before_);
+        if (errors.empty()) return {};
+        return tl::unexpected(errors.front());
     }
 
   private:
     const dsl::Emitter& emitter_;
-    bool had_error_;
+    std::size_t before_;
 };
 
 // Runs the body of a builder's call. That it failed is an error of the whole module too: what the caller
@@ -100,14 +100,17 @@ Expected<void> add_parameter(ptxgraft_builder& builder, dsl::Type type, const ch
             if constexpr (T != dsl::Type::pred) (void)builder.function.parameter<T>(name);
         });
     }
+    TRY(watch.result());
     builder.names.insert_or_assign(name, AnyOperand::variable(name, Space::param));
-    return watch.result();
+    return {};
 }
 
-const char* add_register(ptxgraft_builder& builder, dsl::Type type, const char* name) {
+Expected<const char*> add_register(ptxgraft_builder& builder, dsl::Type type, const char* name) {
+    const Watch watch(builder.function);
     std::string text;
     capi::with_type(type,
                     [&]<dsl::Type T>() { text = builder.function.reg<T>(name != nullptr ? name : "").name; });
+    TRY(watch.result());
     builder.names.insert_or_assign(text, AnyOperand::reg(text, dsl::declared_type(type)));
     return builder.emitter.texts.keep(text);
 }
@@ -267,7 +270,7 @@ ptxgraft_status ptxgraft_builder_add_argument(const char** name_of_register, ptx
         [&]() -> Expected<void> {
             const auto of = TRY(capi::emitted_type(type));
             TRY(add_parameter(*builder, of, name, 0, 0));
-            const char* const made = add_register(*builder, of, nullptr);
+            const char* const made = TRY(add_register(*builder, of, nullptr));
             const AnyOperand parts[] = {builder->names.find(name)->second};
             const AnyOperand operands[] = {builder->names.find(made)->second, AnyOperand::address(parts)};
             const auto load = "ld.param" + std::string(syntax::row(dsl::declared_type(of)).word);
@@ -286,8 +289,9 @@ ptxgraft_status ptxgraft_builder_add_result(ptxgraft_builder* builder, const cha
         capi::with_type(of, [&]<dsl::Type T>() {
             if constexpr (T != dsl::Type::pred) (void)builder->function.result<T>(name);
         });
+        TRY(watch.result());
         builder->names.insert_or_assign(name, AnyOperand::variable(name, Space::param));
-        return watch.result();
+        return {};
     });
 }
 
@@ -295,9 +299,7 @@ ptxgraft_status ptxgraft_builder_add_register(const char** name_of_register, ptx
                                               const char* type, const char* name) {
     return build(builder, {{name_of_register, "name_of_register"}, {type, "type"}}, [&]() -> Expected<void> {
         const auto of = TRY(capi::emitted_type(type));
-        const Watch watch(builder->function);
-        const char* const made = add_register(*builder, of, name);
-        TRY(watch.result());
+        const char* const made = TRY(add_register(*builder, of, name));
         *name_of_register = made;
         return {};
     });
@@ -314,9 +316,10 @@ ptxgraft_status ptxgraft_builder_add_variable(ptxgraft_builder* builder,
             (void)builder->function.shared(name, variable.options);
         else
             (void)builder->function.local(name, variable.options);
+        TRY(watch.result());
         builder->names.insert_or_assign(name,
                                         AnyOperand::variable(name, is_shared ? Space::shared : Space::local));
-        return watch.result();
+        return {};
     });
 }
 

@@ -12,7 +12,8 @@
 namespace ptxgraft::capi {
 
 /// A trace and a profile. The emulator that it observes may live on in kernels when the device is destroyed:
-/// an Observation is never freed, but what it holds is, once it is ended.
+/// an Observation is never freed, but what it holds is, once it is ended. The trace's callback may read, clear
+/// and end what calls it.
 class Observation : public EmulatorObserver {
   public:
     /// Null where nothing of this is asked for. Its last owner ends it.
@@ -32,8 +33,8 @@ class Observation : public EmulatorObserver {
   private:
     void end();
 
-    std::mutex mutex_;
-    std::unique_ptr<EmulatorTrace> trace_;
+    std::recursive_mutex mutex_;            // held while the callback runs, which comes back
+    std::shared_ptr<EmulatorTrace> trace_;  // also a step's that calls it
     std::unique_ptr<EmulatorProfile> profile_;
 };
 

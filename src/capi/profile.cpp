@@ -43,7 +43,7 @@ std::shared_ptr<Observation> Observation::make(const ptxgraft_device_options& gi
     Observation& made = observations().emplace_back();
     if (given.profile != 0) made.profile_ = std::make_unique<EmulatorProfile>();
     if (given.trace != nullptr)
-        made.trace_ = std::make_unique<EmulatorTrace>(
+        made.trace_ = std::make_shared<EmulatorTrace>(
             filter_of(given), [tell = given.trace, payload = given.payload](std::string_view line) {
                 tell(line.data(), line.size(), payload);
             });
@@ -52,7 +52,7 @@ std::shared_ptr<Observation> Observation::make(const ptxgraft_device_options& gi
 
 void Observation::step(const ObservedStep& step) {
     const std::scoped_lock lock(mutex_);
-    if (trace_ != nullptr) trace_->step(step);
+    if (const auto trace = trace_) trace->step(step);
     if (profile_ != nullptr) profile_->step(step);
 }
 

@@ -37,8 +37,10 @@ template <class T> const T* row_of(const T* list, std::size_t i, std::size_t wid
     return list != nullptr ? list + i * width : nullptr;
 }
 
-Expected<void> check_results(const ptxgraft_results& given) {
+Expected<void> check_results(const ptxgraft_results& given, const ptxgraft_search& search) {
     TRY(capi::check_required({{given.candidates, "candidates"}}));
+    if (given.candidates->search != search.identity)
+        return fail(Errc::argument_invalid, "the candidates are of another search");
     TRY(capi::check_list(given.which, given.which != nullptr ? given.count : 0, "which", "count"));
     TRY(capi::check_list(given.descriptors, given.descriptor_count, "descriptors", "descriptor_count"));
     return capi::check_list(given.errors, given.error_count, "errors", "error_count");
@@ -87,8 +89,10 @@ Expected<void> check_descriptor(const search::Result& result, std::size_t i, std
                                         result.descriptor.size(), axes));
 }
 
-Expected<std::vector<search::Result>> results_of(const ptxgraft_results& given, std::size_t axes) {
-    TRY(check_results(given));
+Expected<std::vector<search::Result>> results_of(const ptxgraft_results& given,
+                                                 const ptxgraft_search& search) {
+    TRY(check_results(given, search));
+    const std::size_t axes = search.task.options.axes.size();
     const auto& candidates = given.candidates->all;
     const std::size_t count = given.which != nullptr ? given.count : candidates.size();
     std::vector<search::Result> results;
@@ -250,6 +254,7 @@ ptxgraft_status ptxgraft_search_get_tunable(ptxgraft_tunable_info* info, const p
 ptxgraft_status ptxgraft_search_ask(ptxgraft_candidates** candidates, ptxgraft_search* search, size_t most) {
     return call({{candidates, "candidates"}, {search, "search"}}, [&]() -> Expected<void> {
         auto made = std::make_unique<ptxgraft_candidates>();
+        made->search = search->identity;
         made->all = TRY(search->search.ask(most));
         for (std::size_t site = 0; site < search->hashes.size(); ++site)
             write_programs(*made, site, search->hashes[site]);
@@ -300,7 +305,7 @@ ptxgraft_status ptxgraft_candidates_get_programs(ptxgraft_programs* programs,
 ptxgraft_status ptxgraft_search_tell(ptxgraft_search* search, const ptxgraft_results* results) {
     return call({{search, "search"}, {results, "results"}}, [&]() -> Expected<void> {
         const auto given = TRY(capi::options_of(results));
-        const auto all = TRY(results_of(given, search->task.options.axes.size()));
+        const auto all = TRY(results_of(given, *search));
         return search->search.tell(all);
     });
 }

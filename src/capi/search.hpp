@@ -2,6 +2,7 @@
 /// @file search.hpp
 /// Searches, as C holds them.
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,8 @@ struct ptxgraft_search {
     ptxgraft::search::Task task;
     ptxgraft::search::Search search;
     std::vector<std::uint64_t> hashes = {};  ///< of the sites' machines
+    /// Its address is that of no other search, which its candidates keep so.
+    std::shared_ptr<const char> identity = std::make_shared<const char>();
 };
 
 struct ptxgraft_candidates {
@@ -22,6 +25,7 @@ struct ptxgraft_candidates {
         std::vector<std::byte> bytes;
         std::vector<std::size_t> offsets;
     };
+    std::shared_ptr<const char> search;  ///< the identity of theirs
     std::vector<ptxgraft::search::Candidate> all;
     std::vector<Programs> sites;  ///< of each site those of all candidates
 };

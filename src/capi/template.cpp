@@ -90,6 +90,16 @@ Expected<const TemplateTensor*> tensor_at(const ptxgraft_plan& plan, std::size_t
     return &plan.launch.tensors[index];
 }
 
+// A template's own kernel or its reference, whichever `make` makes.
+Expected<void> give_kernel(ptxgraft_skeleton** skeleton, const Template& from,
+                           decltype(&Template::skeleton) make, const char* tunables,
+                           const ptxgraft_cuda_options* options) {
+    const auto choices = TRY(capi::choices_of(tunables));
+    const auto cuda = TRY(capi::cuda_options(options));
+    const auto target = TRY(capi::target_of(options));
+    return capi::give_skeleton(skeleton, (from.*make)(choices, target, cuda));
+}
+
 }  // namespace
 
 extern "C" {
@@ -151,23 +161,15 @@ ptxgraft_status ptxgraft_template_get_tolerance(double* relative, double* absolu
 ptxgraft_status ptxgraft_skeleton_create_of_template(ptxgraft_skeleton** skeleton,
                                                      const ptxgraft_template* from, const char* tunables,
                                                      const ptxgraft_cuda_options* options) {
-    return call({{skeleton, "skeleton"}, {from, "from"}}, [&]() -> Expected<void> {
-        const auto choices = TRY(capi::choices_of(tunables));
-        const auto cuda = TRY(capi::cuda_options(options));
-        const auto target = TRY(capi::target_of(options));
-        return capi::give_skeleton(skeleton, from->from.skeleton(choices, target, cuda));
-    });
+    return call({{skeleton, "skeleton"}, {from, "from"}},
+                [&] { return give_kernel(skeleton, from->from, &Template::skeleton, tunables, options); });
 }
 
 ptxgraft_status ptxgraft_skeleton_create_of_reference(ptxgraft_skeleton** skeleton,
                                                       const ptxgraft_template* from, const char* tunables,
                                                       const ptxgraft_cuda_options* options) {
-    return call({{skeleton, "skeleton"}, {from, "from"}}, [&]() -> Expected<void> {
-        const auto choices = TRY(capi::choices_of(tunables));
-        const auto cuda = TRY(capi::cuda_options(options));
-        const auto target = TRY(capi::target_of(options));
-        return capi::give_skeleton(skeleton, from->from.reference(choices, target, cuda));
-    });
+    return call({{skeleton, "skeleton"}, {from, "from"}},
+                [&] { return give_kernel(skeleton, from->from, &Template::reference, tunables, options); });
 }
 
 ptxgraft_status ptxgraft_plan_create(ptxgraft_plan** plan, const ptxgraft_template* from,

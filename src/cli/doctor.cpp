@@ -5,9 +5,12 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <ranges>
@@ -130,6 +133,20 @@ Finding emulator() {
     return {"emulator", State::ok, fmt::format("{}, vectors of {} bits", vectors.name, vectors.bits)};
 }
 
+// Why nothing can be written in a folder, or be made where it is not there yet; empty: it can.
+std::string why_not_written(fs::path folder) {
+    std::error_code error;
+    folder = fs::absolute(folder, error);
+    while (!fs::exists(folder, error) && folder.has_relative_path()) folder = folder.parent_path();
+    std::string path = (folder / ".ptxgraft-doctor-XXXXXX").string();
+    const int file = ::mkstemp(path.data());
+    if (file < 0)
+        return fmt::format("nothing can be written in {}: {}", folder.string(), std::strerror(errno));
+    ::close(file);
+    ::unlink(path.c_str());
+    return {};
+}
+
 Finding cache(const CacheFlags& flags) {
     const std::string folder = cache_folder(flags);
     const std::string remedy =
@@ -141,6 +158,8 @@ Finding cache(const CacheFlags& flags) {
     if (!opened) return {"cache", State::broken, message(opened.error()), remedy};
     const auto size = opened->folder();
     if (!size) return {"cache", State::broken, message(size.error()), remedy};
+    if (std::string why = why_not_written(folder); !why.empty())
+        return {"cache", State::broken, std::move(why), remedy};
     return {"cache", State::ok,
             fmt::format("{}, {} entries, {:.1f} of at most {:.0f} MiB", folder, size->size.entries,
                         static_cast<double>(size->size.bytes) / (1 << 20),

@@ -68,9 +68,15 @@ std::string_view Emitter::own_name(std::string_view name) {
 
 std::string_view Emitter::new_register(Type type, std::string_view name) {
     if (!name.empty()) {
-        const std::string_view word = syntax::row(type).word;
-        names_->named.append("\t.reg ").append(word).append(" %").append(name).append(";\n");
-        return own_name(std::string("%").append(name));
+        const std::size_t errors = errors_.size();
+        const std::string_view made = own_name(std::string("%").append(name));
+        if (errors_.size() == errors)
+            names_->named.append("\t.reg ")
+                .append(syntax::row(type).word)
+                .append(" ")
+                .append(made)
+                .append(";\n");
+        return made;
     }
     const std::string_view stem = stem_of(type);
     char text[16];
@@ -137,7 +143,7 @@ void Emitter::keep_second_guard(std::string_view first, std::string_view second)
 }
 
 Expected<void> Emitter::keep(tl::unexpected<Error> error) {
-    if (!error_) error_ = error.value();
+    errors_.push_back(error.value());
     return error;
 }
 

@@ -114,6 +114,7 @@ std::string register_of(std::string_view operand, std::optional<std::size_t> ele
 namespace {
 
 Expected<void> declare(Head& head, std::string_view name, std::string_view declaration) {
+    if (!is_identifier(name)) return fail(Errc::argument_invalid, fmt::format("'{}' is no name", name));
     const auto [before, is_new] = head.declared.emplace(name, declaration);
     if (is_new) return {};
     return fail(Errc::name_redeclared, fmt::format("{} of {} is declared twice: {}, and {}", name, head.name,
@@ -123,15 +124,17 @@ Expected<void> declare(Head& head, std::string_view name, std::string_view decla
 }  // namespace
 
 Expected<void> add_parameter(Head& head, std::string_view name, const VariableOptions& of, bool is_return) {
-    auto& list = is_return ? head.returns : head.parameters;
-    list.push_back(".param " + declared(name, head.is_entry ? of : passed(of)));
-    return declare(head, name, list.back());
+    std::string declaration = ".param " + declared(name, head.is_entry ? of : passed(of));
+    TRY(declare(head, name, declaration));
+    (is_return ? head.returns : head.parameters).push_back(std::move(declaration));
+    return {};
 }
 
 Expected<void> add_variable(Head& head, Space space, std::string_view name, const VariableOptions& of) {
     const std::string_view word = syntax::row(space).word;
+    TRY(declare(head, name, fmt::format("{} {}", word, declared(name, of))));
     head.variables.append("\t").append(variable_line(word, name, of));
-    return declare(head, name, fmt::format("{} {}", word, declared(name, of)));
+    return {};
 }
 
 Expected<void> add_directives(Head& head, const EntryDirectives& all) {

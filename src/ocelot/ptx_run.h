@@ -15,7 +15,7 @@ extern "C" {
  * host, and a kernel may write what the host may write. The grid has grid_x * grid_y * grid_z blocks of
  * blck_x * blck_y * blck_z threads.
  *
- * `source` is PTX that ends in a zero byte, of any `.target` that the emulator can be. Its entry runs; of
+ * `source` is PTX that ends in a zero byte, of any `.target` that the emulator runs. Its entry runs; of
  * several, the one whose name comes first in the order of bytes. `args` has a word for each of its
  * `n_args` parameters, in their order: a pointer, or a number in the lowest bytes. `shared_mem_size`:
  * bytes of dynamic shared memory a block.

@@ -140,6 +140,52 @@ TEST(CApiEmit, AnyCallThatFailsIsTheModulesError) {
     EXPECT_EQ(error_of([](auto*, std::string) { return PTXGRAFT_STATUS_ok; }), PTXGRAFT_STATUS_ok);
 }
 
+// Each call has its own error, and what it would have added is not there.
+TEST(CApiEmit, ACallFailsAlsoBehindOneThatFailed) {
+    const CEmitter emitter = emitter_of();
+    ptxgraft_builder* const k = entry_of(emitter);
+    const char* name = nullptr;
+    ptxgraft_variable_options tile = PTXGRAFT_VARIABLE_OPTIONS_INIT;
+    tile.space = PTXGRAFT_SPACE_shared;
+    tile.name = "tile";
+    tile.type = "f32";
+    ptxgraft_entry_directives directives = PTXGRAFT_ENTRY_DIRECTIVES_INIT;
+    directives.max_threads[0] = 2000;
+    ASSERT_OK(ptxgraft_builder_add_parameter(k, "u32", "n", 0, 0));
+    ASSERT_OK(ptxgraft_builder_add_variable(k, &tile));
+    for (int i = 0; i < 2; ++i) {
+        EXPECT_EQ(ptxgraft_builder_add_register(&name, k, "f32", "a b"), PTXGRAFT_STATUS_argument_invalid);
+        EXPECT_THAT(ptxgraft_error_get_message(), HasSubstr("'%a b' is no name"));
+        EXPECT_EQ(ptxgraft_builder_add_register(&name, k, "f32", "tid.x"), PTXGRAFT_STATUS_name_taken);
+        EXPECT_EQ(ptxgraft_builder_add_label(&name, k, "a b"), PTXGRAFT_STATUS_argument_invalid);
+        EXPECT_EQ(ptxgraft_builder_add_parameter(k, "u32", "n", 0, 0), PTXGRAFT_STATUS_name_redeclared);
+        EXPECT_EQ(ptxgraft_builder_add_argument(&name, k, "u32", "n"), PTXGRAFT_STATUS_name_redeclared);
+        EXPECT_EQ(ptxgraft_builder_add_result(k, "u32", "n"), PTXGRAFT_STATUS_name_redeclared);
+        EXPECT_INVALID(ptxgraft_builder_add_parameter(k, "u32", "a b", 0, 0), "'a b' is no name");
+        EXPECT_EQ(ptxgraft_builder_add_variable(k, &tile), PTXGRAFT_STATUS_name_redeclared);
+        EXPECT_EQ(ptxgraft_builder_set_directives(k, &directives), PTXGRAFT_STATUS_directive_invalid);
+    }
+    EXPECT_EQ(name, nullptr);
+    EXPECT_OK(emit(k, "ret", {}));
+    const auto text = text_of([&](char* t, size_t* n) { return ptxgraft_emitter_get_text(t, n, emitter); });
+    EXPECT_THAT(text, HasSubstr("k(.param .u32 n)\n{\n\t.shared .f32 tile;\n\tret;\n}"));
+    size_t size = 0;
+    EXPECT_INVALID(ptxgraft_emitter_get_ptx(nullptr, &size, emitter), "'%a b' is no name");
+}
+
+TEST(CApiEmit, ANameIsOneAndNobodyElses) {
+    const auto ptx_with = [](const char* first, const char* second) {
+        const CEmitter emitter = emitter_of();
+        for (const char* name : {first, second}) EXPECT_OK(emit(entry_of(emitter, name), "ret", {}));
+        size_t size = 0;
+        return ptxgraft_emitter_get_ptx(nullptr, &size, emitter);
+    };
+    EXPECT_OK(ptx_with("a", "b"));
+    EXPECT_INVALID(ptx_with("a", "b c"), "'b c' is no name");
+    EXPECT_INVALID(ptx_with("", "b"), "'' is no name");
+    EXPECT_EQ(ptx_with("a", "a"), PTXGRAFT_STATUS_name_redeclared);
+}
+
 TEST(CApiEmit, AnOperandIsNoFurtherInstruction) {
     const CEmitter emitter = emitter_of();
     ptxgraft_builder* const k = entry_of(emitter);

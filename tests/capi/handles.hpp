@@ -26,7 +26,9 @@ template <class Object, void (*destroy)(Object*)> class Handle {
     ~Handle() { destroy(object_); }
     Object** operator&() { return &object_; }
     operator Object*() const { return object_; }
-    void reset() { destroy(std::exchange(object_, nullptr)); }
+    void reset() { destroy(release()); }
+    /// The object, which is the caller's from now on.
+    Object* release() { return std::exchange(object_, nullptr); }
 
   private:
     Object* object_ = nullptr;

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <numeric>
 #include <string>
 #include <vector>
@@ -84,6 +86,75 @@ TEST(CApiObserve, TracesInstructionsUntilTheDeviceGoes) {
     options.trace_block[0] = 7;
     const Launched none(&options);
     EXPECT_TRUE(lines.empty());
+}
+
+// What a trace does to the device that calls it, at the first line.
+struct Caller {
+    ptxgraft_device* device = nullptr;
+    const ptxgraft_buffer* buffer = nullptr;
+    void (*act)(Caller&) = nullptr;
+    size_t calls = 0;
+};
+void act_once(const char*, size_t, void* payload) {
+    auto& caller = *static_cast<Caller*>(payload);
+    if (caller.calls++ == 2) caller.act(caller);
+}
+uint64_t counted(const ptxgraft_device* device) {
+    CProfile profile;
+    EXPECT_OK(ptxgraft_profile_create(&profile, device));
+    uint64_t warps = 0;
+    for (size_t i = 0; i < ptxgraft_profile_get_class_count(profile); ++i) {
+        ptxgraft_profile_class one = PTXGRAFT_PROFILE_CLASS_INIT;
+        EXPECT_OK(ptxgraft_profile_get_class(&one, profile, i));
+        warps += one.warps;
+    }
+    return warps;
+}
+
+// Ends the test program where a test waits for itself.
+struct NoDeadlock {
+    NoDeadlock() { alarm(60); }
+    ~NoDeadlock() { alarm(0); }
+};
+
+TEST(CApiObserve, ATraceReadsClearsAndDestroysItsDevice) {
+    const NoDeadlock watch;
+    Caller caller;
+    ptxgraft_device_options options = PTXGRAFT_DEVICE_OPTIONS_INIT;
+    options.trace = act_once;
+    options.payload = &caller;
+    options.profile = 1;
+    const auto launch = [&](void (*act)(Caller&)) {
+        caller = {};
+        Launched launched(&options);  // whose launch has 12 lines
+        caller = {launched.device, launched.buffer, act, 0};
+        launched.launch();
+        return launched;
+    };
+    {
+        const Launched launched = launch([](Caller& c) { EXPECT_EQ(counted(c.device), 14u); });
+        EXPECT_EQ(counted(launched.device), 24u);
+    }
+    {
+        const Launched launched =
+            launch([](Caller& c) { EXPECT_OK(ptxgraft_device_clear_profile(c.device)); });
+        EXPECT_EQ(counted(launched.device), 10u) << "from the instruction on whose line it was cleared";
+    }
+    {
+        const Launched launched = launch([](Caller& c) {
+            uint32_t value = 0;
+            EXPECT_EQ(ptxgraft_buffer_read(&value, c.buffer, 0, 4), PTXGRAFT_STATUS_device_in_use);
+        });
+        EXPECT_EQ(caller.calls, 12u);
+    }
+    caller = {};
+    Launched launched(&options);
+    caller = {launched.device.release(), nullptr, [](Caller& c) { ptxgraft_device_destroy(c.device); }, 0};
+    launched.launch();
+    EXPECT_EQ(caller.calls, 3u) << "it is not called any more";
+    uint32_t values[64] = {};
+    EXPECT_OK(ptxgraft_buffer_read(values, launched.buffer, 0, sizeof values));
+    EXPECT_EQ(values[63], 63u) << "the launch went on";
 }
 
 TEST(CApiObserve, CountsLineByLine) {

@@ -214,6 +214,14 @@ TEST(CApiSearch, ResultsAreChecked) {
     wrong = good;
     wrong.candidates = nullptr;
     EXPECT_INVALID(tell(&wrong), "candidates is null");
+    const CSearch other = search_of(without_tunables());
+    CCandidates others;
+    ASSERT_OK(ptxgraft_search_ask(&others, other, 4));
+    wrong = good;
+    wrong.candidates = others;
+    EXPECT_INVALID(tell(&wrong), "the candidates are of another search");
+    EXPECT_THAT(text_of([&](char* t, size_t* n) { return ptxgraft_search_get_ledger(t, n, search); }),
+                HasSubstr("\"judged\":0"));
     expect_options_of_all_versions(good, "ptxgraft_results", 104, tell);
 }
 

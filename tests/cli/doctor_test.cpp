@@ -66,6 +66,26 @@ TEST_F(Cli, TheDoctorSaysWhatToDoAboutWhatIsMissing) {
     EXPECT_THAT(all.at("Python package").at("remedy").get<std::string>(), HasSubstr("pip install"));
 }
 
+// /proc takes no files, of no user; nor does what is no folder.
+TEST_F(Cli, TheDoctorTriesToWriteInTheCache) {
+    write_file("a_file", "no folder");
+    const auto cache_at = [&](const std::string& folder) {
+        return findings(ptxgraft({"doctor", "--json", "--cache", folder})).at("cache");
+    };
+    for (const std::string folder : {"/proc", "/proc/cache", "a_file/below"}) {
+        const auto cache = cache_at(folder);
+        EXPECT_EQ(cache.at("state"), "broken") << folder << cache;
+        EXPECT_THAT(cache.at("remedy").get<std::string>(), HasSubstr("--cache DIR"));
+    }
+    EXPECT_THAT(cache_at("/proc/cache").at("found").get<std::string>(),
+                HasSubstr("nothing can be written in /proc: "));
+    EXPECT_EQ(cache_at("not/there/yet").at("state"), "ok");
+    EXPECT_FALSE(fs::exists("not")) << "it leaves nothing behind";
+    fs::create_directory("there");
+    EXPECT_EQ(cache_at("there").at("state"), "ok");
+    EXPECT_TRUE(fs::is_empty("there"));
+}
+
 TEST_F(Cli, TheDoctorFindsAPythonPackageAndAPtxas) {
     write_file("python", "#!/bin/sh\necho \"0.1.0, /somewhere/$2\"\n");
     fs::permissions("python", fs::perms::owner_all);

@@ -159,6 +159,61 @@ TEST_P(ProcessMemory, VariablesAndTheHeapAreThereTooAndAligned) {
     EXPECT_THAT(out, testing::ElementsAre(11, 12, 13, 14));
 }
 
+// What is the launch's own is checked as ever.
+TEST(CheckedProcessMemory, SharedMemoryAndRegistersThatNothingWroteAreFound) {
+    Emulator emulator({.process_memory = true});
+    u32 out = 0;
+    const auto code_of = [&](const std::string& body) {
+        const auto done = launch(emulator, each_word(body, ".shared .u32 tile[64];\n"), &out, 1);
+        return done ? Errc{} : done.error().code;
+    };
+    EXPECT_EQ(code_of("ld.shared.u32 %r2, [tile];\nst.global.u32 [%rd2], %r2;"), Errc::memory_not_written);
+    EXPECT_EQ(code_of("mov.u64 %rd3, tile;\ncvta.shared.u64 %rd3, %rd3;\nld.u32 %r2, [%rd3];\n"
+                      "st.global.u32 [%rd2], %r2;"),
+              Errc::memory_not_written);
+    EXPECT_EQ(code_of(".local .u32 own;\nld.local.u32 %r2, [own];\nst.global.u32 [%rd2], %r2;"),
+              Errc::memory_not_written);
+    EXPECT_EQ(code_of("st.global.u32 [%rd2], %r3;"), Errc::register_not_written);
+    EXPECT_EQ(code_of("st.shared.u32 [tile], 5;\nld.shared.u32 %r2, [tile];\nst.global.u32 [%rd2], %r2;"),
+              Errc{});
+    EXPECT_EQ(out, 5u);
+    const std::string race = each_word("st.global.u32 [%rd1], %r1;");
+    const auto done = launch(emulator, race, &out, 2);
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code, Errc::data_race);
+}
+
+// What the host may only read is global memory; what is in .const is not.
+TEST_P(ProcessMemory, ConstantMemoryIsTheModulesOwn) {
+    const auto spaces = [](const std::string& address) {
+        return each_word(
+            address +
+                "isspacep.const %p1, %rd3;\nisspacep.global %p2, %rd3;\nselp.u32 %r2, 1, 0, %p1;\n"
+                "selp.u32 %r3, 2, 0, %p2;\nadd.u32 %r2, %r2, %r3;\nst.global.u32 [%rd2], %r2;",
+            ".const .u32 before = 1;\n.const .u32 table[2] = {11, 12};\n.global .u32 word;\n");
+    };
+    const Pages pages(1, PROT_READ);
+    ASSERT_TRUE(pages.is_mapped());
+    u32 out = 0;
+    const auto space_of = [&](const std::string& address) {
+        const auto done = launch(emulator, spaces(".reg .pred %p<3>;\n" + address), &out, 1);
+        EXPECT_TRUE(done) << describe(done.error(), spaces(address));
+        return out;
+    };
+    EXPECT_EQ(space_of("mov.u64 %rd3, table;\ncvta.const.u64 %rd3, %rd3;\n"), 1u);
+    EXPECT_EQ(space_of("mov.u64 %rd3, word;\ncvta.global.u64 %rd3, %rd3;\n"), 2u);
+    const auto address = std::to_string(reinterpret_cast<std::uintptr_t>(pages.words()));
+    EXPECT_EQ(space_of("mov.u64 %rd3, " + address + ";\n"), 2u);
+    const std::string write = each_word(
+        "mov.u64 %rd3, table;\ncvta.const.u64 %rd3, %rd3;\nld.u32 %r2, [%rd3+4];\n"
+        "st.global.u32 [%rd2], %r2;\nst.u32 [%rd3], %r2;",
+        ".const .u32 table[2] = {11, 12};\n");
+    const auto done = launch(emulator, write, &out, 1);
+    EXPECT_EQ(out, 12u);
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code, Errc::memory_read_only);
+}
+
 // The windows of the generic address space lie where no process has memory.
 TEST_P(ProcessMemory, NoMappingHidesSharedMemory) {
     const std::string ptx = each_word(

@@ -64,8 +64,9 @@ typedef struct ptxgraft_device_options {
     size_t excuse_count;
     uint64_t shadow_size; /**< of the host, for the memory that races are looked for in; 0: 1 GiB */
     /** May be null. Called with each executed instruction as a line (emulator_observer.hpp has its form), on
-        the thread that launches, which then runs the launch alone. It launches and copies nothing on this
-        device. It is not called any more once the device is destroyed, whatever kernels are left. */
+        the thread that launches, which then runs the launch alone. A launch or a copy on this device that it
+        tries is PTXGRAFT_STATUS_device_in_use; it may read and clear the profile, and destroy the device. It
+        is not called any more once the device is destroyed, whatever kernels are left. */
     void (*trace)(const char* line, size_t size, void* payload);
     void* payload;
     uint32_t trace_block[3]; /**< only this one is traced, where `trace_some` has bit 0 */
@@ -75,8 +76,8 @@ typedef struct ptxgraft_device_options {
     /** 1: kernels work on the memory of this process, at its own addresses: a pointer of the host is one of
         the device, and ptxgraft_buffer_create_borrowed lends what the host has. A launch sees what was mapped
         when it began, and may write what the host may, by mistake too; nothing unmaps it meanwhile. Where
-        one object ends and what of it was written is not known then: of such mistakes only accesses to what
-        is not mapped are found. */
+        one object ends and what of it was written is not known then: there only accesses to what is not
+        mapped and races are found. Registers, shared and local memory are checked as ever. */
     uint32_t process_memory;
     uint32_t zero; /**< always 0 */
 } ptxgraft_device_options;

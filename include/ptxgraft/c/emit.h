@@ -28,8 +28,8 @@ extern "C" {
 
 /** A module that is put together. Threads: one at a time uses it, and the builders of it. */
 typedef struct ptxgraft_emitter ptxgraft_emitter;
-/** A function of it, which lives as long as the emitter. A call of it that fails adds nothing, and is an
-    error of the module: ptxgraft_emitter_get_ptx() gives the first of them again. */
+/** A function of it, which lives as long as the emitter. A call of it that fails adds nothing, but for a site
+    whose body fails, and is an error of the module: ptxgraft_emitter_get_ptx() gives the first of them again. */
 typedef struct ptxgraft_builder ptxgraft_builder;
 
 /** `target` may be null: "sm_90a". `version` is "8.6"; null: 9.0, or the first that has the target. */
@@ -37,7 +37,8 @@ PTXGRAFT_C_API ptxgraft_status ptxgraft_emitter_create(ptxgraft_emitter** emitte
                                                        const char* version);
 PTXGRAFT_C_API void ptxgraft_emitter_destroy(ptxgraft_emitter* emitter);
 
-/** A new `.visible .entry`, or a `.func`. */
+/** A new `.visible .entry`, or a `.func`. That the name is none, or another's, ptxgraft_emitter_get_ptx()
+    says. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_emitter_add_entry(ptxgraft_builder** builder,
                                                           ptxgraft_emitter* emitter, const char* name);
 PTXGRAFT_C_API ptxgraft_status ptxgraft_emitter_add_function(ptxgraft_builder** builder,

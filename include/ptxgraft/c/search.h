@@ -167,7 +167,8 @@ typedef struct ptxgraft_results {
 #define PTXGRAFT_RESULTS_INIT \
     { sizeof(ptxgraft_results), NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL }
 /** In any order. A candidate that is told twice counts once; what is never told is asked for again when the
-    archive is opened again. The error's index is the result's. */
+    archive is opened again. The error's index is the result's. PTXGRAFT_STATUS_argument_invalid where the
+    candidates are not of this ptxgraft_search, even if they are of the same task or archive. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_search_tell(ptxgraft_search* search, const ptxgraft_results* results);
 
 /* --------------------------------------------------------------------------------------------------- runs */

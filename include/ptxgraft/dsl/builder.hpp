@@ -204,8 +204,12 @@ class PTXGRAFT_API Emitter {
         for (std::uint32_t i = 0; i < n; ++i) body(i);
     }
 
-    /// The error that came first; every later one is of it.
-    [[nodiscard]] const std::optional<Error>& error() const { return error_; }
+    /// The error that came first, which is that of the whole.
+    [[nodiscard]] std::optional<Error> error() const {
+        return errors_.empty() ? std::nullopt : std::optional(errors_.front());
+    }
+    /// All of them, in the order of the calls that made them.
+    [[nodiscard]] std::span<const Error> errors() const { return errors_; }
     /// Instructions emitted so far.
     [[nodiscard]] std::uint64_t instruction_count() const { return instructions_; }
 
@@ -273,7 +277,7 @@ class PTXGRAFT_API Emitter {
   private:
     struct Names;
     std::unique_ptr<Names> names_;
-    std::optional<Error> error_;
+    std::vector<Error> errors_;
     std::uint64_t instructions_ = 0;
 };
 

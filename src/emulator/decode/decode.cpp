@@ -407,7 +407,7 @@ Expected<void> ModuleDecoder::initialise() {
             return done;
         if (region.written != nullptr)
             std::fill_n(region.written, region.bytes, all_bits);  // what no initialiser names is zero
-        region.read_only = syntax::space_of(initialiser.variable.space) == Space::const_;
+        region.is_const = region.read_only = syntax::space_of(initialiser.variable.space) == Space::const_;
     }
     return {};
 }

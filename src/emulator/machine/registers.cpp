@@ -36,7 +36,7 @@ Flow execute_isspacep(Warp& warp, const Operation& operation, std::uint32_t mask
             space = Space::shared;
         if (space == Space::global) {
             const Region* region = warp.launch().memory->find(address);
-            if (region != nullptr && region->read_only) space = Space::const_;
+            if (region != nullptr && region->is_const) space = Space::const_;
         }
         warp.set(output, lane, space == wanted ? 1 : 0);
     });

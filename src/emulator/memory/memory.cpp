@@ -168,10 +168,40 @@ void Memory::record_freed(const Region& region) noexcept {
     freed_.push_back({.begin = region.begin, .bytes = region.bytes});  // within its capacity
 }
 
+namespace {
+
+// The part of a region from `begin` up to `end`.
+Region part_of(const Region& region, std::uint64_t begin, std::uint64_t end) {
+    Region part = region;
+    part.begin = begin;
+    part.bytes = end - begin;
+    part.host = region.host + (begin - region.begin);
+    return part;
+}
+
+}  // namespace
+
+Memory::Regions Memory::process_memory_with_constants() const {
+    Regions all;
+    auto variable = regions_.begin();
+    for (const Region& mapped : emulator::process_memory()) {
+        const std::uint64_t end = mapped.begin + mapped.bytes;
+        std::uint64_t at = mapped.begin;  // up to there it stands in `all`
+        for (; variable != regions_.end() && variable->begin < end; ++variable) {
+            if (!variable->is_const || !mapped.holds(variable->begin, variable->bytes)) continue;
+            if (at < variable->begin) all.push_back(part_of(mapped, at, variable->begin));
+            all.push_back(*variable);
+            at = variable->begin + variable->bytes;
+        }
+        if (at < end) all.push_back(part_of(mapped, at, end));
+    }
+    return all;
+}
+
 void Memory::begin_use() {
     const std::scoped_lock lock(mutex_);
     insert_pending();
-    if (space_ == AddressSpace::process) process_memory_ = emulator::process_memory();
+    if (space_ == AddressSpace::process) process_memory_ = process_memory_with_constants();
     is_in_use_ = true;
 }
 

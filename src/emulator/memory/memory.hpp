@@ -80,7 +80,8 @@ struct Region {
     /// tracked.
     std::uint8_t* written = nullptr;
     bool read_only = false;
-    bool is_heap = false;  ///< the device heap: only addresses in its live blocks are valid
+    bool is_const = false;  ///< a variable in .const, which is read-only
+    bool is_heap = false;   ///< the device heap: only addresses in its live blocks are valid
     /// It was freed while the memory was in use, and is released when that use ends. Only Memory reads this.
     bool is_freed = false;
 
@@ -163,6 +164,8 @@ class Memory {
     /// Counts the bytes, and gives them an address where the memory has addresses of its own.
     Expected<Region> reserve_bytes(std::uint64_t bytes);
     void begin_use();
+    /// Of a process: its memory, in which variables in .const are regions of their own.
+    [[nodiscard]] Regions process_memory_with_constants() const;
     void end_use() noexcept;
     void insert_pending();
     void release_freed() noexcept;
