@@ -278,7 +278,8 @@ struct Budget {
     double gpu_seconds = 0;        ///< Gate::gpu_seconds of all gates
 };
 
-/// It ends where an elite, the best of its cell, has at most this bound, and at most this on each axis.
+/// It ends behind the first candidate with which an elite, the best of its cell, has at most this bound, and
+/// at most this on each axis: that is the same candidate on one thread and many, and after any interruption.
 /// Within a cell only the one of the lowest bound is looked at: where a target names a value on an axis, an
 /// edge just above that value makes cells of which all or none reach it.
 struct Target {

@@ -132,7 +132,7 @@ struct Search::Data {
     bool is_exhausted = false;
     std::vector<double> gpu_seconds;  // of each gate, as it said last
 
-    std::optional<Error> broken;  // an archive that could not be written: nothing goes on behind that
+    std::optional<Error> broken;  // why the archive could not be written
 
     // ---- the log
     void draw_next() {
@@ -152,19 +152,24 @@ struct Search::Data {
         for (std::uint64_t k = 0; k < blocks_ahead; ++k) draw_next();
         return commit();
     }
-    // Commits what has its result, from the front on.
-    Expected<void> commit() {
-        if (broken) return tl::unexpected(*broken);
-        auto done = commit_all();
+    // What could not be written was perhaps not kept: nothing goes on behind that.
+    Expected<void> kept(Expected<void> done) {
         if (!done) broken = done.error();
         return done;
     }
-    Expected<void> commit_all() {
+    // Commits what has its result, from the front on, up to the candidate behind which the run ends: that is a
+    // function of the log alone, whatever else was judged with it.
+    Expected<void> commit(const std::function<bool()>& ends = [] { return false; }) {
+        if (broken) return tl::unexpected(*broken);
+        return kept(commit_all(ends));
+    }
+    Expected<void> commit_all(const std::function<bool()>& ends) {
         while (!blocks.empty()) {
             Block& block = blocks.front();
-            const bool begins = block.committed == 0 && (block.is_done() || block.results[0]);
+            const bool is_next = !block.is_done() && block.results[block.committed] && !ends();
+            const bool begins = block.committed == 0 && (block.is_done() || is_next);
             if (begins && store) TRY(store->add(block.counts));
-            for (; !block.is_done() && block.results[block.committed]; ++block.committed) {
+            for (; !block.is_done() && block.results[block.committed] && !ends(); ++block.committed) {
                 Candidate& candidate = block.candidates[block.committed];
                 Result& result = *block.results[block.committed];
                 if (store) TRY(store->add(candidate, result));
@@ -221,6 +226,15 @@ struct Search::Data {
                              std::vector<Counts>& counts, const std::function<bool()>& is_over);
     Expected<void> count(std::span<Gate* const> with, std::vector<Counts>& counts, Spending& spending);
     Expected<void> note_stop(std::string_view stop);
+
+    [[nodiscard]] std::optional<Elite> best() const {
+        std::optional<Elite> found;
+        for (Elite& elite : state->elites())
+            if (!found || std::tuple(elite.bound(), elite.cost, elite.index) <
+                              std::tuple(found->bound(), found->cost, found->index))
+                found = std::move(elite);
+        return found;
+    }
 };
 
 // A search whose log is in the archive: blocks that are whole are taken from there, the others are drawn
@@ -416,13 +430,14 @@ Expected<void> Search::Data::count(std::span<Gate* const> with, std::vector<Coun
     }
     spending.add(added);
     if (!store) return {};
-    return store->add(added);
+    return kept(store->add(added));
 }
 
 Expected<void> Search::Data::note_stop(std::string_view stop) {
+    if (broken) return tl::unexpected(*broken);
     if (!store) return {};
-    TRY(store->set_stop(stop));
-    return store->flush();
+    TRY(kept(store->set_stop(stop)));
+    return kept(store->flush());
 }
 
 Expected<Summary> Search::run(std::span<Gate* const> gates, const RunOptions& options) {
@@ -430,41 +445,46 @@ Expected<Summary> Search::run(std::span<Gate* const> gates, const RunOptions& op
     TRY(d.note_stop({}));
     d.threads = thread_count(options.threads);
     Spending spending(options.budget, gates);
-    const std::uint64_t judged_before = d.state->ledger().judged;
+    const std::uint64_t judged_before = d.state->judged();
     std::vector<Counts> counts(gates.size());
     if (d.gates.size() != gates.size()) d.gates.assign(gates.size(), {});
     d.gpu_seconds.clear();
     for (const Gate* gate : gates) d.gpu_seconds.push_back(gate->gpu_seconds());
-    const auto best = [&]() -> std::optional<Elite> {
-        std::optional<Elite> found;
-        for (Elite& elite : d.state->elites())
-            if (!found || std::tuple(elite.bound(), elite.cost, elite.index) <
-                              std::tuple(found->bound(), found->cost, found->index))
-                found = std::move(elite);
-        return found;
-    };
+    for (Block& block : d.blocks) block.asked = block.committed;  // what nobody has told is judged here
+
+    const auto judged = [&] { return d.state->judged() - judged_before; };
     const auto is_asked = [&] { return options.stop != nullptr && options.stop->load(); };
+    const auto is_over = [&] { return is_asked() || spending.is_late(); };
+    const auto stagnates = [&] {
+        return options.stagnation != 0 && d.state->without_gain() >= options.stagnation;
+    };
+    // Behind the last candidate that was committed; only one that is the best of its cell reaches a target.
+    const auto ends = [&] {
+        const bool is_best = d.state->without_gain() == 0 && judged() != 0;
+        return stagnates() || (options.budget.candidates != 0 && judged() >= options.budget.candidates) ||
+               (is_best && options.target && d.state->reaches(*options.target));
+    };
+    const auto stop = [&]() -> std::optional<Stop> {
+        if (options.target && d.state->reaches(*options.target)) return Stop::target;
+        if (is_asked()) return Stop::asked;
+        if (stagnates()) return Stop::stagnation;
+        if (spending.left(judged()) == 0) return Stop::budget;
+        return std::nullopt;
+    };
+    const auto ended = [&](Stop why) -> Expected<Summary> {
+        TRY(d.note_stop(name(why)));
+        return Summary{why, d.state->judged(), d.best()};
+    };
     for (;;) {
-        const Ledger so_far = d.state->ledger();
-        const auto ended = [&](Stop stop) -> Expected<Summary> {
-            TRY(d.note_stop(name(stop)));
-            return Summary{stop, so_far.judged, best()};
-        };
-        if (options.target && d.state->reaches(*options.target)) return ended(Stop::target);
-        if (is_asked()) return ended(Stop::asked);
-        if (options.stagnation != 0 && so_far.without_gain >= options.stagnation)
-            return ended(Stop::stagnation);
-        std::uint64_t most =
-            std::min<std::uint64_t>(spending.left(so_far.judged - judged_before), d.options.block);
-        if (most == 0) return ended(Stop::budget);
-        // so that it ends behind the last of them, however it is run
-        if (options.stagnation != 0) most = std::min(most, options.stagnation - so_far.without_gain);
+        if (const auto why = stop()) return ended(*why);
+        std::uint64_t most = std::min<std::uint64_t>(spending.left(judged()), d.options.block);
+        // what is judged behind the end is judged in vain
+        if (options.stagnation != 0) most = std::min(most, options.stagnation - d.state->without_gain());
         const std::vector<Data::Waiting> waiting = d.take(most);
-        if (waiting.empty()) return ended(Stop::exhausted);
-        const auto is_over = [&] { return is_asked() || spending.is_late(); };
+        if (waiting.empty() && d.blocks.empty()) return ended(Stop::exhausted);
         TRY(d.judge_all(gates, waiting, counts, is_over));
         TRY(d.count(gates, counts, spending));
-        TRY(d.commit());
+        TRY(d.commit(ends));
         if (options.progress) options.progress(ledger());
     }
 }

@@ -46,6 +46,8 @@ class State {
     [[nodiscard]] bool reaches(const Target& target) const;
     /// Without the gates.
     [[nodiscard]] Ledger ledger() const;
+    [[nodiscard]] std::uint64_t judged() const { return ledger_.judged; }
+    [[nodiscard]] std::uint64_t without_gain() const { return ledger_.without_gain; }
 
   private:
     struct Drawn {

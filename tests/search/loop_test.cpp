@@ -137,6 +137,81 @@ TEST(Loop, CountsForStagnationWhatWasJudgedBefore) {
     EXPECT_EQ(archive->ledger()->without_gain, 510u);
 }
 
+// However a search comes to its end, on some threads, in parts, told by hand or when it is asked to stop amid a
+// block: that is the candidate which the log says.
+TEST(Loop, EndsBehindTheSameCandidateHoweverItIsRun) {
+    const Space space = space_of();
+    const Options options{.block = 64, .attempts = 64, .refine = false};
+    const Target target{.cost = 600};
+    struct End {
+        RunOptions options;
+        Stop stop;
+        std::uint64_t judged;
+    };
+    for (const End& end : {End{{.target = target}, Stop::target, 412},
+                           End{{.stagnation = 100}, Stop::stagnation, 171},
+                           End{{.budget = {.candidates = 70}}, Stop::budget, 70}}) {
+        for (const std::uint32_t threads : {1u, 3u}) {
+            auto search = Search::open("", space, options);
+            std::atomic<bool> stop = false;
+            ByFunction gate("right", [&](const Candidate& candidate, Result& result) {
+                improves_at_first(candidate, result);
+                if (candidate.index % 50 == 20) stop = true;  // those behind it have results, and others none
+            });
+            RunOptions run = end.options;
+            run.threads = threads;
+            run.stop = &stop;
+            Summary summary{.stop = Stop::asked};
+            for (; summary.stop == Stop::asked; stop = false) {
+                run.budget.candidates = end.options.budget.candidates == 0
+                                            ? 0
+                                            : end.options.budget.candidates - search->ledger().judged;
+                summary = ran(*search, {&gate}, run);
+            }
+            EXPECT_EQ(summary.stop, end.stop);
+            EXPECT_EQ(summary.judged, end.judged) << threads;
+        }
+    }
+    for (const std::uint64_t part : {1u, 7u, 63u, 64u, 100u}) {
+        auto search = Search::open("", space, options);
+        ByFunction gate("right", improves_at_first);
+        Summary summary;
+        while (summary.stop == Stop::budget)
+            summary = ran(*search, {&gate}, {.budget = {.candidates = part}, .target = target});
+        EXPECT_EQ(summary.judged, 412u) << part;
+        // it goes on with what was judged behind the end
+        EXPECT_EQ(ran(*search, {&gate}, {.budget = {.candidates = 5}}).judged, 417u) << part;
+    }
+}
+
+// What was asked for and never told is judged by a run, and no end of the space.
+TEST(Loop, RunsWithWhatNobodyHasTold) {
+    auto search = Search::open("", space_of(), {.block = 16, .refine = false});
+    ASSERT_THAT(*search->ask(1000), SizeIs(32));
+    ByFunction gate("right", all_are_right);
+    EXPECT_EQ(ran(*search, {&gate}, {.budget = {.candidates = 100}}).stop, Stop::budget);
+    EXPECT_EQ(search->ledger().judged, 100u);
+}
+
+TEST(Loop, GoesNowhereBehindAnArchiveThatCouldNotBeWritten) {
+    const std::string path = path_of("unwritten");
+    auto search = Search::open(path, space_of(), {.block = 16, .refine = false});
+    change(path, "CREATE TRIGGER full BEFORE INSERT ON gate BEGIN SELECT RAISE(FAIL, 'no room'); END");
+    ByFunction right("right", all_are_right);
+    Gate* const gates[] = {&right};
+    for (int k = 0; k < 2; ++k) {
+        const auto summary = search->run(gates, {.budget = {.candidates = 1000}});
+        ASSERT_FALSE(summary) << k << name(summary->stop);
+        EXPECT_EQ(summary.error().code, Errc::archive_failed);
+        EXPECT_THAT(message(summary.error()), HasSubstr("no room"));
+    }
+    EXPECT_LE(right.came, 32u) << "nothing is judged behind that";
+    search = tl::unexpected(Error{});
+    change(path, "DROP TRIGGER full");
+    search = Search::open(path, space_of(), {.block = 16, .refine = false});
+    EXPECT_EQ(ran(*search, {&right}, {.budget = {.candidates = 100}}).judged, 100u);
+}
+
 TEST(Loop, ExhaustsASpaceInBlocksOfOne) {  // p, its negation, true and false, each with three tiles
     const auto machine = stack::Machine::make(*stack::InstructionSet::parse("not.pred\n"),
                                               *Signature::parse("in pred p, out pred q"));
@@ -661,7 +736,7 @@ TEST(Loop, CostsBelowNothingAreExactToo) {
     const RunOptions until{.budget = {.candidates = 200}, .target = Target{.cost = -5}};
     const Summary summary = ran(*search, {&gate}, until);
     EXPECT_EQ(summary.stop, Stop::target);
-    EXPECT_EQ(summary.judged, 16u);
+    EXPECT_EQ(summary.judged, 6u) << "not the whole block";
 }
 
 // What chance made the lowest of costs is no reason to leave out what is known to be low.
