@@ -73,6 +73,7 @@ inline constexpr stack::CompileOptions program_options = {.missing = stack::Miss
                                                           .fold = true,
                                                           .limits = {}};
 
+/// Sites and tunables together have one name each: a candidate is exported as an object of both.
 struct Space {
     std::vector<SiteSpace> sites;
     std::vector<Tunable> tunables = {};

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <ctime>
 #include <deque>
+#include <set>
 #include <tuple>
 
 #include "base/threads.hpp"
@@ -43,6 +44,13 @@ Expected<void> check_space(const Space& space) {
     }
     for (const Tunable& tunable : space.tunables)
         if (tunable.values.empty())
+    std::set<std::string_view> names;
+    const auto check_name = [&](std::string_view name) -> Expected<void> {
+        if (names.insert(name).second) return {};
+        return fail(Errc::space_invalid, "two sites or tunables are named " + std::string(name));
+    };
+    for (const SiteSpace& site : space.sites) TRY(check_name(site.name));
+    for (const Tunable& tunable : space.tunables) TRY(check_name(tunable.name));
             return fail(Errc::space_invalid, "the tunable " + tunable.name + " has no value");
     return {};
 }
