@@ -158,6 +158,9 @@ class PTXGRAFT_API Gate {
     /// Seconds of GPUs that it has used since it was made, for Budget::gpu_seconds; asked for between
     /// evaluations.
     [[nodiscard]] virtual double gpu_seconds() const { return 0; }
+    /// Whether it may use any: then a run with a Budget::gpu_seconds gives it few candidates at once until
+    /// their price is known.
+    [[nodiscard]] virtual bool uses_gpu() const { return false; }
 };
 
 /// How far a value is from the right one.

@@ -27,6 +27,7 @@ class GuardedGate final : public Gate {
           remove_(database_.get(), "DELETE FROM attempt WHERE candidate = ? AND gate = ?") {}
     [[nodiscard]] std::string_view name() const override { return gate_->name(); }
     [[nodiscard]] double gpu_seconds() const override { return gate_->gpu_seconds(); }
+    [[nodiscard]] bool uses_gpu() const override { return gate_->uses_gpu(); }
 
     void evaluate(std::span<const Candidate* const> candidates, std::span<Result* const> results) override {
         std::vector<const Candidate*> in;

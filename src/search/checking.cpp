@@ -51,6 +51,7 @@ class CheckingGate final : public Gate {
           occupation_(variants_->gpu_count()) {}
     [[nodiscard]] std::string_view name() const override { return "checking"; }
     [[nodiscard]] double gpu_seconds() const override { return occupation_.seconds(); }
+    [[nodiscard]] bool uses_gpu() const override { return variants_->gpu_count() != 0; }
 
     void evaluate(std::span<const Candidate* const> candidates, std::span<Result* const> results) override {
         for (const VariantGroup& group : variants_->groups(candidates, results)) {

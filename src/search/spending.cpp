@@ -27,6 +27,7 @@ Spending::Spending(const Budget& budget, std::span<Gate* const> gates)
     for (const Gate* gate : gates) {
         if (gate->name() == assembling) ++assembling_;
         if (gate->name() == emulating) ++emulating_;
+        uses_gpu_ = uses_gpu_ || gate->uses_gpu();
     }
 }
 
@@ -54,7 +55,7 @@ std::uint64_t Spending::left(std::uint64_t judged) const {
     limit(budget_.candidates, judged, 1);
     limit(budget_.assemblies, assemblies_, assembling_);
     limit(budget_.emulations, emulations_, emulating_);
-    if (budget_.gpu_seconds > 0 && !has_price_) most = std::min(most, without_price);
+    if (budget_.gpu_seconds > 0 && uses_gpu_ && !has_price_) most = std::min(most, without_price);
     if (budget_.gpu_seconds > 0 && has_price_) {
         const double count = std::max(0.0, budget_.gpu_seconds - gpu_seconds_) / dearest_;
         most = std::min(most, static_cast<std::uint64_t>(std::min(count, 1e18)));

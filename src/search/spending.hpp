@@ -28,7 +28,7 @@ class Spending {
     std::uint64_t assembling_ = 0, emulating_ = 0;   ///< gates
     std::uint64_t assemblies_ = 0, emulations_ = 0;  ///< candidates that came to them
     double gpu_seconds_ = 0, dearest_ = 0;           ///< of a candidate, in the dearest batch
-    bool has_price_ = false;
+    bool uses_gpu_ = false, has_price_ = false;
 };
 
 }  // namespace ptxgraft::search

@@ -35,6 +35,7 @@ class TimingGate final : public Gate {
           occupation_(variants_->gpu_count()) {}
     [[nodiscard]] std::string_view name() const override { return "timing"; }
     [[nodiscard]] double gpu_seconds() const override { return occupation_.seconds(); }
+    [[nodiscard]] bool uses_gpu() const override { return variants_->gpu_count() != 0; }
 
     void evaluate(std::span<const Candidate* const> candidates, std::span<Result* const> results) override {
         for (const VariantGroup& group : variants_->groups(candidates, results)) {

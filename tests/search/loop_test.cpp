@@ -64,6 +64,7 @@ class ByFunction final : public Gate {
         : name_(std::move(name)), function_(std::move(function)), price_(gpu_seconds) {}
     [[nodiscard]] std::string_view name() const override { return name_; }
     [[nodiscard]] double gpu_seconds() const override { return price_ * static_cast<double>(came.load()); }
+    [[nodiscard]] bool uses_gpu() const override { return price_ > 0; }
     void evaluate(std::span<const Candidate* const> candidates, std::span<Result* const> results) override {
         came += candidates.size();
         for (std::size_t k = 0; k < candidates.size(); ++k) function_(*candidates[k], *results[k]);
@@ -329,6 +330,20 @@ ByFunction::Function assembler_of(const Space& space) {
 }
 void ask_for_long_ones(const Candidate& candidate, Result& result) {
     result.errors = {static_cast<float>(candidate.key.structure % 1000)};
+// Small batches are for a price that is not known, and without a GPU there is none.
+TEST(Loop, ABudgetOfGpuSecondsIsNothingToGatesWithoutOne) {
+    for (const double price : {0.0, 0.001}) {
+        auto search = Search::open("", space_of(), {.block = 256, .refine = false});
+        ByFunction screen("columns", all_are_right), timing("timing", all_are_right, price);
+        std::vector<std::uint64_t> judged;
+        ran(*search, {&screen, &timing},
+            {.budget = {.candidates = 700, .gpu_seconds = 5},
+             .progress = [&](const Ledger& ledger) { judged.push_back(ledger.judged); }});
+        EXPECT_EQ(judged[0], price == 0 ? 256u : 16u);
+        EXPECT_EQ(judged.back(), 700u);
+    }
+}
+
 }
 
 Options with_surrogate() {
