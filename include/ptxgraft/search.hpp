@@ -524,8 +524,11 @@ class PTXGRAFT_API Archive {
 /// twice counts once, collections can be merged again (with the same result as all at once), and a search
 /// merged with itself exports the bytes that it exported before.
 ///
-/// All must have equal spaces (Space::hash), equal axes, and tasks that are equal but for options, budget and
-/// target. Errors: Errc::archive_differs where they have not; Errc::archive_failed, also where `out` exists;
+/// What was measured goes along, with every sample: sessions and batches are numbered anew, those of each
+/// search behind those of the ones before it.
+///
+/// All must have equal spaces (Space::hash), equal axes, and tasks that are equal but for options, budget,
+/// target and stagnation. Errors: Errc::archive_differs where they have not; Errc::archive_failed, also where `out` exists;
 /// Errc::argument_invalid for no archive at all; those of Archive::open.
 [[nodiscard]] PTXGRAFT_API Expected<void> merge(std::span<const std::string> archives,
                                                 const std::string& out);
