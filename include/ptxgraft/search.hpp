@@ -328,8 +328,10 @@ struct Options {
     std::uint32_t cell_depth = 2;       ///< elites of one cell, of different structures
     std::uint32_t migration = 10'000;   ///< candidates between exchanges
     std::uint32_t stagnation = 50'000;  ///< candidates without a new elite after which an island starts again
-    std::uint32_t attempts = 16;        ///< draws for a candidate that was not seen before
-    bool refine = true;                 ///< elites are tuned and shortened
+    /// Draws for a candidate that was not seen before. In a space that is exhausted more of them find
+    /// nothing: a block is drawn no further where 49,152 draws in a row were in vain.
+    std::uint32_t attempts = 16;
+    bool refine = true;  ///< elites are tuned and shortened
     std::vector<Operator> operators = default_operators();
     bool adapt = true;                           ///< operators' weights follow what they bring
     std::optional<GuessOptions> surrogate = {};  ///< none: nothing is guessed

@@ -26,8 +26,7 @@ constexpr std::array<std::string_view, 9> status_names = {
 constexpr std::array<std::string_view, 3> strategy_names = {"evolve", "random", "climb"};
 constexpr std::array<std::string_view, 5> stop_names = {"budget", "target", "exhausted", "asked",
                                                         "stagnation"};
-// A space is exhausted where so many draws in a row gave nothing new: three blocks of default options.
-constexpr std::uint64_t draws_in_vain = std::uint64_t{3} * 1024 * 16;
+const std::function<bool()> never = [] { return false; };
 
 Expected<void> check_space(const Space& space) {
     if (space.sites.empty()) return fail(Errc::space_invalid, "it has no site");
@@ -44,6 +43,7 @@ Expected<void> check_space(const Space& space) {
     }
     for (const Tunable& tunable : space.tunables)
         if (tunable.values.empty())
+            return fail(Errc::space_invalid, "the tunable " + tunable.name + " has no value");
     std::set<std::string_view> names;
     const auto check_name = [&](std::string_view name) -> Expected<void> {
         if (names.insert(name).second) return {};
@@ -51,7 +51,6 @@ Expected<void> check_space(const Space& space) {
     };
     for (const SiteSpace& site : space.sites) TRY(check_name(site.name));
     for (const Tunable& tunable : space.tunables) TRY(check_name(tunable.name));
-            return fail(Errc::space_invalid, "the tunable " + tunable.name + " has no value");
     return {};
 }
 
@@ -143,9 +142,20 @@ struct Search::Data {
     std::optional<Error> broken;  // why the archive could not be written
 
     // ---- the log
-    void draw_next() {
-        blocks.push_back(state->draw(next_block++, threads));
+    // Whether it was drawn, or left off because the run is over.
+    bool draw_next(const std::function<bool()>& is_over = never) {
+        auto drawn = state->draw(next_block, threads, is_over);
+        if (!drawn) return false;
+        ++next_block;
+        blocks.push_back(std::move(*drawn));
         note_size();
+        return true;
+    }
+    // All blocks that have to be drawn before any more is committed.
+    bool draw_ahead(const std::function<bool()>& is_over) {
+        while (blocks.size() < blocks_ahead && !is_exhausted)
+            if (!draw_next(is_over)) return false;
+        return true;
     }
     // A block without candidates may be drawn from a state that has not yet seen the ones before; where as
     // many as are drawn ahead, and one more, have none, and those of small blocks are many draws, there are
@@ -156,10 +166,6 @@ struct Search::Data {
         empty_draws = is_empty ? empty_draws + blocks.back().counts.drawn : 0;
         is_exhausted = empty_blocks > blocks_ahead && empty_draws >= draws_in_vain;
     }
-    Expected<void> begin() {
-        for (std::uint64_t k = 0; k < blocks_ahead; ++k) draw_next();
-        return commit();
-    }
     // What could not be written was perhaps not kept: nothing goes on behind that.
     Expected<void> kept(Expected<void> done) {
         if (!done) broken = done.error();
@@ -167,12 +173,13 @@ struct Search::Data {
     }
     // Commits what has its result, from the front on, up to the candidate behind which the run ends: that is a
     // function of the log alone, whatever else was judged with it.
-    Expected<void> commit(const std::function<bool()>& ends = [] { return false; }) {
+    Expected<void> commit(const std::function<bool()>& ends = never,
+                          const std::function<bool()>& is_over = never) {
         if (broken) return tl::unexpected(*broken);
-        return kept(commit_all(ends));
+        return kept(commit_all(ends, is_over));
     }
-    Expected<void> commit_all(const std::function<bool()>& ends) {
-        while (!blocks.empty()) {
+    Expected<void> commit_all(const std::function<bool()>& ends, const std::function<bool()>& is_over) {
+        while (draw_ahead(is_over) && !blocks.empty()) {
             Block& block = blocks.front();
             const bool is_next = !block.is_done() && block.results[block.committed] && !ends();
             const bool begins = block.committed == 0 && (block.is_done() || is_next);
@@ -184,15 +191,11 @@ struct Search::Data {
                 state->commit(candidate, result);
             }
             if (!block.is_done()) break;
-            finish_front();
+            state->end_block(block.counts.block);
+            blocks.pop_front();
         }
         if (store) TRY(store->flush());
         return {};
-    }
-    void finish_front() {
-        state->end_block(blocks.front().counts.block);
-        blocks.pop_front();
-        if (!is_exhausted) draw_next();
     }
     Expected<void> resume();
     Expected<void> replay(const std::vector<BlockCounts>& counts,
@@ -331,7 +334,7 @@ Expected<Search> Search::open(const std::string& archive, Space space, Options o
                 return fail(Errc::archive_malformed, "a genome to be judged first is none of its space");
     }
     data->state.emplace(TRY(Breeder::make(data->space)), data->options, std::move(first));
-    TRY(archive.empty() ? data->begin() : data->resume());
+    TRY(archive.empty() ? data->commit() : data->resume());
     return Search(std::move(data));
 }
 
@@ -492,7 +495,7 @@ Expected<Summary> Search::run(std::span<Gate* const> gates, const RunOptions& op
         if (waiting.empty() && d.blocks.empty()) return ended(Stop::exhausted);
         TRY(d.judge_all(gates, waiting, counts, is_over));
         TRY(d.count(gates, counts, spending));
-        TRY(d.commit(ends));
+        TRY(d.commit(ends, is_over));
         if (options.progress) options.progress(ledger());
     }
 }

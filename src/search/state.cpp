@@ -31,14 +31,15 @@ std::vector<Genome> seeds_of(const Space& space) {
     return made;
 }
 
-// Calls work(k) for all k, in chunks, on some threads.
-template <class Work> void for_all(std::size_t count, std::uint32_t threads, Work work) {
+// Calls work(k) for all k, in chunks, on some threads, until it is over.
+template <class Work>
+void for_all(std::size_t count, std::uint32_t threads, const std::function<bool()>& is_over, Work work) {
     constexpr std::size_t chunk = 32;
     std::atomic<std::size_t> next = 0;
     on_threads(std::min<std::size_t>(threads, (count + chunk - 1) / chunk), [&](std::size_t) {
         for (;;) {
             const std::size_t first = next.fetch_add(chunk);
-            if (first >= count) return;
+            if (first >= count || is_over()) return;
             for (std::size_t k = first; k < std::min(count, first + chunk); ++k) work(k);
         }
     });
@@ -131,38 +132,58 @@ std::vector<std::pair<std::uint64_t, Island::ToRefine>> State::take_refinements(
 }
 
 // Those of the open slots whose key is new are kept, in the order of the slots.
-void State::keep_new(std::vector<Drawn>& drawn, std::vector<std::size_t>& open, Block& made) {
+void State::keep_new(Drawing& drawing) {
     std::vector<std::size_t> again;
-    for (const std::size_t k : open) {
-        ++made.counts.drawn;
-        if (!drawn[k].has_failed && keys_.insert(whole_key(drawn[k].candidate.key))) continue;
-        ++made.counts.duplicates;
+    for (const std::size_t k : drawing.open) {
+        ++drawing.made.counts.drawn;
+        const Drawn& one = drawing.drawn[k];
+        const bool is_new = !one.has_failed && keys_.insert(whole_key(one.candidate.key));
+        drawing.in_vain = is_new ? 0 : drawing.in_vain + 1;
+        if (is_new) continue;
+        ++drawing.made.counts.duplicates;
         again.push_back(k);
     }
-    open = std::move(again);
+    drawing.open = std::move(again);
 }
 
-Block State::draw(std::uint64_t block, std::uint32_t threads) {
-    Block made{.counts = {.block = block}};
+State::Drawing State::begin_drawing(std::uint64_t block) {
+    Drawing drawing{.made = {.counts = {.block = block}}};
     const std::uint64_t first = block * options_.block;
-    std::vector<Drawn> drawn(options_.block);
-    std::vector<std::size_t> open(options_.block);
-    std::iota(open.begin(), open.end(), std::size_t{0});
+    drawing.drawn.resize(options_.block);
+    drawing.open.resize(options_.block);
+    std::iota(drawing.open.begin(), drawing.open.end(), std::size_t{0});
     for (auto& [slot, next] : take_refinements(block)) {
-        Candidate& candidate = drawn[slot - first].candidate;
+        Candidate& candidate = drawing.drawn[slot - first].candidate;
         candidate.index = slot;
         candidate.island = static_cast<std::uint16_t>(slot % islands_.size());
         candidate.genome = *next.member.genome;
         candidate.refine = next.how;
         candidate.parents[0] = next.member.index;
         if (const auto key = key_of(candidate.genome, space_)) candidate.key = *key;
-        std::erase(open, slot - first);
+        std::erase(drawing.open, slot - first);
     }
-    for (std::uint32_t attempt = 0; attempt < options_.attempts && !open.empty(); ++attempt) {
-        for_all(open.size(), threads,
-                [&](std::size_t k) { draw_one(first + open[k], attempt, drawn[open[k]]); });
-        keep_new(drawn, open, made);
+    return drawing;
+}
+
+std::optional<Block> State::draw(std::uint64_t block, std::uint32_t threads,
+                                 const std::function<bool()>& is_over) {
+    if (!drawing_) drawing_ = begin_drawing(block);
+    Drawing& now = *drawing_;
+    const std::uint64_t first = block * options_.block;
+    while (now.attempt < options_.attempts && !now.open.empty() && now.in_vain < draws_in_vain) {
+        for_all(now.open.size(), threads, is_over,
+                [&](std::size_t k) { draw_one(first + now.open[k], now.attempt, now.drawn[now.open[k]]); });
+        if (is_over()) return std::nullopt;  // this attempt is made again
+        keep_new(now);
+        ++now.attempt;
     }
+    Block made = finished(std::move(now));
+    drawing_.reset();
+    return made;
+}
+
+Block State::finished(Drawing drawing) {
+    auto& [made, drawn, open, attempt, in_vain] = drawing;
     made.candidates.reserve(drawn.size() - open.size());
     for (std::size_t k = 0, out = 0; k < drawn.size(); ++k)
         if (out < open.size() && open[out] == k)
@@ -174,7 +195,7 @@ Block State::draw(std::uint64_t block, std::uint32_t threads) {
     made.counts.candidates = made.candidates.size();
     ledger_.drawn += made.counts.drawn;
     ledger_.duplicates += made.counts.duplicates;
-    return made;
+    return std::move(made);
 }
 
 void State::note_drawn(const Block& block) {

@@ -7,7 +7,9 @@
 ///
 /// is all that a candidate depends on beside the seed.
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -27,14 +29,19 @@ struct Block {
     [[nodiscard]] bool is_done() const { return committed == candidates.size(); }
 };
 
+/// A space is exhausted where so many draws in a row gave nothing new: three blocks of default options.
+inline constexpr std::uint64_t draws_in_vain = std::uint64_t{3} * 1024 * 16;
+
 class State {
   public:
     /// `first` are genomes that are drawn first. Where nothing will be drawn, `draws` is false: then nothing
     /// is learnt for it.
     State(Breeder breeder, const Options& options, std::vector<Genome> first, bool draws = true);
 
-    /// The block's candidates, whose keys were not seen before.
-    [[nodiscard]] Block draw(std::uint64_t block, std::uint32_t threads);
+    /// The block's candidates, whose keys were not seen before. Where `is_over` says so, which any thread asks
+    /// for now and then, it is left off and there is none; the same call then goes on with what was drawn.
+    [[nodiscard]] std::optional<Block> draw(std::uint64_t block, std::uint32_t threads,
+                                            const std::function<bool()>& is_over);
     /// A block that was drawn before: what its drawing changed.
     void note_drawn(const Block& block);
     /// The next candidate of the log with its result; takes their genomes.
@@ -60,7 +67,17 @@ class State {
     [[nodiscard]] std::size_t any_operator(Random& random) const;
     [[nodiscard]] std::vector<std::pair<std::uint64_t, Island::ToRefine>> take_refinements(
         std::uint64_t block);
-    void keep_new(std::vector<Drawn>& drawn, std::vector<std::size_t>& open, Block& made);
+    /// A block that is not wholly drawn.
+    struct Drawing {
+        Block made;
+        std::vector<Drawn> drawn = {};
+        std::vector<std::size_t> open = {};  ///< places without a candidate that is new
+        std::uint32_t attempt = 0;
+        std::uint64_t in_vain = 0;  ///< the last draws
+    };
+    [[nodiscard]] Drawing begin_drawing(std::uint64_t block);
+    void keep_new(Drawing& drawing);
+    [[nodiscard]] Block finished(Drawing drawing);
     void adapt();
     void migrate(std::uint64_t block);
 
@@ -77,6 +94,7 @@ class State {
     std::vector<double> gains_;  ///< elites by operator, the older the less
     std::vector<double> tries_;  ///< candidates by operator, likewise
     std::uint64_t next_migration_ = 0;
+    std::optional<Drawing> drawing_;  ///< that was left off
 };
 
 /// Its key; where a program passes a limit of the compiler, has_value() is false.

@@ -213,12 +213,18 @@ TEST(Loop, GoesNowhereBehindAnArchiveThatCouldNotBeWritten) {
     EXPECT_EQ(ran(*search, {&right}, {.budget = {.candidates = 100}}).judged, 100u);
 }
 
-TEST(Loop, ExhaustsASpaceInBlocksOfOne) {  // p, its negation, true and false, each with three tiles
+// p, its negation, true and false, each with three tiles.
+Space of_twelve() {
     const auto machine = stack::Machine::make(*stack::InstructionSet::parse("not.pred\n"),
                                               *Signature::parse("in pred p, out pred q"));
     Space space;
     space.sites.push_back({.name = "f", .machine = *machine, .seeds = {}, .max_genes = 2});
     space.tunables.push_back({.name = "tile", .values = {1, 2, 4}});
+    return space;
+}
+
+TEST(Loop, ExhaustsASpaceInBlocksOfOne) {
+    const Space space = of_twelve();
     ByFunction gate("right", all_are_right);
     const std::string path = path_of("ones");
     for (const std::uint64_t most : {5u, 1000u}) {
@@ -232,6 +238,46 @@ TEST(Loop, ExhaustsASpaceInBlocksOfOne) {  // p, its negation, true and false, e
         EXPECT_GE(summary.judged, 11u);
         EXPECT_LE(summary.judged, 12u);
     }
+}
+
+TEST(Loop, TriesNoLongerWhereASpaceIsExhaustedHoweverManyAttemptsThereAre) {
+    auto search = Search::open("", of_twelve(), {.block = 64, .attempts = 4'000'000'000, .refine = false});
+    ByFunction gate("right", all_are_right);
+    const Summary summary = ran(*search, {&gate}, {.budget = {.candidates = 1000}});
+    EXPECT_EQ(summary.stop, Stop::exhausted);
+    EXPECT_EQ(summary.judged, 12u);
+}
+
+// A draw that is left off goes on where it was, and the course is the same.
+TEST(Loop, LeavesOffDrawingWhenItIsAskedToStop) {
+    const Options options{.islands = 1, .block = 512, .attempts = 200};
+    const Space space = space_of("add.f32\nmul.f32\n", 6);
+    const std::string whole = path_of("drawn"), parts = path_of("left_off");
+    ByFunction gate("right", all_are_right);
+    {
+        auto search = Search::open(whole, space, options);
+        ran(*search, {&gate}, {.budget = {.candidates = 3000}});
+    }
+    auto search = Search::open(parts, space, options);
+    std::uint64_t left_off = 0, drawn = 0;
+    while (search->ledger().judged < 3000) {
+        std::atomic<bool> stop = false;
+        ByFunction last("right", [&](const Candidate& candidate, Result& result) {
+            all_are_right(candidate, result);
+            if (candidate.index % 512 != 511) return;
+            stop = true;  // what follows is a draw
+            drawn = search->ledger().drawn;
+        });
+        const std::uint64_t left = 3000 - search->ledger().judged;
+        const Summary summary =
+            ran(*search, {&last}, {.budget = {.candidates = left}, .threads = 1, .stop = &stop});
+        if (summary.stop != Stop::asked) continue;
+        ++left_off;
+        EXPECT_EQ(search->ledger().drawn, drawn) << "nothing more is drawn";
+    }
+    EXPECT_GT(left_off, 3u);
+    search = tl::unexpected(Error{});
+    EXPECT_EQ(exported(whole), exported(parts));
 }
 
 // ---- budgets ----------------------------------------------------------------------------------------------
