@@ -453,8 +453,9 @@ struct Source {
 /// archive was opened.
 class PTXGRAFT_API Archive {
   public:
-    /// Errors: Errc::archive_malformed, archive_differs (another format), archive_failed. Rows have a
-    /// checksum each: reading a damaged one is Errc::archive_malformed, with its index.
+    /// Errors: Errc::archive_malformed, archive_differs (another format), archive_failed. All that an export
+    /// or a report is made of has checksums, but for prices of gates (src/search/store.hpp): a damaged space,
+    /// option or task is found here, a damaged row when it is read, by its index.
     [[nodiscard]] static Expected<Archive> open(const std::string& path);
     [[nodiscard]] const Space& space() const;
     /// Of a collection those of its first search, with the operators of all.

@@ -24,15 +24,15 @@ constexpr const char* schema = R"(
 CREATE TABLE IF NOT EXISTS session (id INTEGER PRIMARY KEY, device TEXT, uuid TEXT, target TEXT, driver TEXT,
     clock_khz INTEGER, memory_clock_khz INTEGER, clock INTEGER, rounds INTEGER, sigma REAL, bias REAL, p REAL,
     milliseconds REAL, event_milliseconds REAL, roofline_milliseconds REAL, batch INTEGER, shared INTEGER,
-    moved TEXT);
+    moved TEXT, checksum INTEGER);
 CREATE TABLE IF NOT EXISTS batch (id INTEGER PRIMARY KEY, session INTEGER, tier INTEGER, seed INTEGER,
     rounds INTEGER, noisy_rounds INTEGER, least_effect REAL, baseline_milliseconds REAL, shared INTEGER,
-    samples BLOB);
+    samples BLOB, checksum INTEGER);
 CREATE TABLE IF NOT EXISTS measurement (candidate INTEGER, batch INTEGER, number INTEGER, status INTEGER,
     verdict INTEGER, n INTEGER, ratio REAL, low REAL, high REAL, p REAL, superiority REAL,
     chosen_verdict INTEGER, chosen_n INTEGER, chosen_ratio REAL, chosen_low REAL, chosen_high REAL,
     chosen_p REAL,
-    chosen_superiority REAL, milliseconds REAL, PRIMARY KEY (batch, number)) WITHOUT ROWID;
+    chosen_superiority REAL, milliseconds REAL, checksum INTEGER, PRIMARY KEY (batch, number)) WITHOUT ROWID;
 INSERT OR REPLACE INTO about VALUES ('timed', 1);
 )";
 
@@ -102,6 +102,7 @@ Expected<std::vector<MeasuredSession>> read_sessions(sqlite3* database) {
     std::vector<MeasuredSession> all;
     Statement rows(database, "SELECT * FROM session ORDER BY id");
     while (TRY(rows.step())) {
+        TRY(rows.check_row("session"));
         MeasuredSession& made = all.emplace_back();
         made.id = rows.number();
         made.device = rows.text();
@@ -128,6 +129,7 @@ Expected<std::vector<MeasuredBatch>> read_batches(sqlite3* database) {
     std::vector<MeasuredBatch> all;
     Statement rows(database, "SELECT * FROM batch ORDER BY id");
     while (TRY(rows.step())) {
+        TRY(rows.check_row("batch"));
         MeasuredBatch& made = all.emplace_back();
         made.id = rows.number();
         made.session = rows.number();
@@ -146,6 +148,7 @@ Expected<std::vector<Measurement>> read_rows(sqlite3* database) {
     std::vector<Measurement> all;
     Statement rows(database, "SELECT * FROM measurement ORDER BY batch, number");
     while (TRY(rows.step())) {
+        TRY(rows.check_row("a measurement of candidate"));
         Measurement& made = all.emplace_back();
         made.candidate = rows.number();
         made.batch = rows.number();
@@ -175,73 +178,158 @@ Expected<Measurements> read_measurements(sqlite3* database) {
 
 // ---- writing
 
-struct MeasurementLog::Data {
-    explicit Data(sqlite3* opened)
-        : database(opened),
-          add_session(opened,
-                      "INSERT INTO session VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON "
-                      "CONFLICT DO UPDATE SET moved = excluded.moved, shared = max(shared, excluded.shared)"),
-          add_batch(opened, "INSERT INTO batch VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
-          add_measurement(
-              opened,
-              "INSERT INTO measurement VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)") {}
+namespace {
 
-    std::unique_ptr<sqlite3, CloseDatabase> database;
-    Statement add_session, add_batch, add_measurement;
-    std::mutex mutex;
+Expected<void> prepare(sqlite3* database) {
+    TRY(run_sql(database, schema));
+    for (const char* table : {"session", "batch", "measurement"})
+        TRY(add_column(database, table, "checksum", "INTEGER"));
+    return {};
+}
 
-    Expected<void> add(const TimedBatch& batch) {
-        const measure::SessionFacts& facts = batch.session;
-        const measure::Calibration& c = facts.calibration;
-        return add_session.with(batch.session_id)
-            .with(std::string_view(facts.device.name))
-            .with(std::string_view(facts.device.uuid))
-            .with(std::string_view(facts.device.target))
-            .with(std::string_view(facts.device.driver_version))
-            .with(std::uint64_t{facts.device.clock_khz})
-            .with(std::uint64_t{facts.device.memory_clock_khz})
-            .with(static_cast<std::uint64_t>(facts.clock))
+// Of tables that are prepared.
+class Writer {
+  public:
+    explicit Writer(sqlite3* database)
+        : database_(database),
+          add_session_(
+              database,
+              "INSERT OR REPLACE INTO session VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+              "?, ?, ?)"),
+          find_shared_(database, "SELECT shared FROM session WHERE id = ?"),
+          add_batch_(database, "INSERT INTO batch VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
+          last_batch_(database, "SELECT coalesce(max(id), 0) FROM batch"),
+          add_measurement_(
+              database,
+              "INSERT INTO measurement VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+              "?, ?, ?)") {}
+
+    // In the place of what was known of it; that another process was there stays.
+    Expected<void> add(const MeasuredSession& session) {
+        const bool was_shared = TRY(find_shared_.with(session.id).step()) && find_shared_.number() != 0;
+        find_shared_ = Statement(database_, "SELECT shared FROM session WHERE id = ?");
+        const measure::Calibration& c = session.calibration;
+        return add_session_.with(session.id)
+            .with(std::string_view(session.device))
+            .with(std::string_view(session.uuid))
+            .with(std::string_view(session.target))
+            .with(std::string_view(session.driver))
+            .with(std::uint64_t{session.clock_khz})
+            .with(std::uint64_t{session.memory_clock_khz})
+            .with(static_cast<std::uint64_t>(session.clock))
             .with(std::uint64_t{c.rounds})
             .with(c.sigma)
             .with(c.bias)
             .with(c.p)
             .with(c.milliseconds)
-            .with(facts.event_milliseconds)
-            .with(facts.roofline_milliseconds)
-            .with(std::uint64_t{facts.batch})
-            .with(std::uint64_t{facts.is_shared || batch.report.is_shared})
-            .with(std::string_view(batch.closing ? batch.closing->moved : std::string()))
+            .with(session.event_milliseconds)
+            .with(session.roofline_milliseconds)
+            .with(std::uint64_t{session.batch})
+            .with(std::uint64_t{session.is_shared || was_shared})
+            .with(std::string_view(session.moved))
+            .with_checksum()
             .run();
     }
-    Expected<void> add(const TimedBatch& batch, const PoolTimingOptions& options) {
-        const measure::Report& report = batch.report;
-        return add_batch.with(batch.session_id)
-            .with(static_cast<std::uint64_t>(options.timing.tier))
-            .with(options.protocol.seed)
-            .with(std::uint64_t{report.rounds})
-            .with(std::uint64_t{report.noisy_rounds})
-            .with(report.least_effect)
-            .with(report.baseline_milliseconds)
-            .with(std::uint64_t{report.is_shared})
-            .with(std::span<const std::byte>(bytes_of(report.samples)))
+    Expected<std::uint64_t> next_batch() {
+        TRY(last_batch_.step());
+        const std::uint64_t next = last_batch_.number() + 1;
+        TRY(last_batch_.step());
+        return next;
+    }
+    Expected<void> add(const MeasuredBatch& batch) {
+        return add_batch_.with(batch.id)
+            .with(batch.session)
+            .with(static_cast<std::uint64_t>(batch.tier))
+            .with(batch.seed)
+            .with(std::uint64_t{batch.rounds})
+            .with(std::uint64_t{batch.noisy_rounds})
+            .with(batch.least_effect)
+            .with(batch.baseline_milliseconds)
+            .with(std::uint64_t{batch.is_shared})
+            .with(std::span<const std::byte>(bytes_of(batch.samples)))
+            .with_checksum()
             .run();
     }
-    Expected<void> add(std::uint64_t candidate, std::uint64_t batch, std::uint64_t number,
-                       const VariantTiming& timing) {
-        Statement& add = add_measurement;
-        add.with(candidate).with(batch).with(number).with(static_cast<std::uint64_t>(timing.status));
-        bind(add, timing.comparison);
-        bind(add, timing.selection);
-        return add.with(timing.milliseconds).run();
+    Expected<void> add(const Measurement& one) {
+        Statement& add = add_measurement_;
+        add.with(one.candidate).with(one.batch).with(std::uint64_t{one.number});
+        add.with(static_cast<std::uint64_t>(one.status));
+        bind(add, one.comparison);
+        bind(add, one.selection);
+        return add.with(one.milliseconds).with_checksum().run();
     }
+
+  private:
+    sqlite3* database_;
+    Statement add_session_, find_shared_, add_batch_, last_batch_, add_measurement_;
+};
+
+MeasuredSession session_of(const TimedBatch& batch) {
+    const measure::SessionFacts& facts = batch.session;
+    return {.id = batch.session_id,
+            .device = facts.device.name,
+            .uuid = facts.device.uuid,
+            .target = facts.device.target,
+            .driver = facts.device.driver_version,
+            .clock_khz = facts.device.clock_khz,
+            .memory_clock_khz = facts.device.memory_clock_khz,
+            .clock = facts.clock,
+            .calibration = facts.calibration,
+            .event_milliseconds = facts.event_milliseconds,
+            .roofline_milliseconds = facts.roofline_milliseconds,
+            .batch = facts.batch,
+            .is_shared = facts.is_shared || batch.report.is_shared,
+            .moved = batch.closing ? batch.closing->moved : std::string()};
+}
+MeasuredBatch batch_of(const TimedBatch& batch, const PoolTimingOptions& options, std::uint64_t id) {
+    const measure::Report& report = batch.report;
+    return {.id = id,
+            .session = batch.session_id,
+            .tier = options.timing.tier,
+            .seed = options.protocol.seed,
+            .rounds = report.rounds,
+            .noisy_rounds = report.noisy_rounds,
+            .least_effect = report.least_effect,
+            .baseline_milliseconds = report.baseline_milliseconds,
+            .is_shared = report.is_shared,
+            .samples = report.samples};
+}
+
+}  // namespace
+
+Expected<void> write_measurements(sqlite3* database, const Measurements& measurements) {
+    TRY(prepare(database));
+    Writer writer(database);
+    for (const MeasuredSession& session : measurements.sessions) TRY(writer.add(session));
+    for (const MeasuredBatch& batch : measurements.batches) TRY(writer.add(batch));
+    for (const Measurement& one : measurements.measurements) TRY(writer.add(one));
+    return {};
+}
+
+struct MeasurementLog::Data {
+    explicit Data(std::unique_ptr<sqlite3, CloseDatabase> opened)
+        : database(std::move(opened)), writer(database.get()) {}
+
+    std::unique_ptr<sqlite3, CloseDatabase> database;
+    Writer writer;
+    std::mutex mutex;
+
     Expected<void> add_all(std::span<const std::uint64_t> candidates, const measure::PoolTiming& timing,
                            const PoolTimingOptions& options) {
         for (const TimedBatch& batch : timing.batches) {
-            TRY(add(batch));
-            TRY(add(batch, options));
-            const auto id = static_cast<std::uint64_t>(sqlite3_last_insert_rowid(database.get()));
-            for (std::size_t k = 0; k < batch.variants.size(); ++k)
-                TRY(add(candidates[batch.variants[k]], id, k + 1, batch.report.variants[k]));
+            TRY(writer.add(session_of(batch)));
+            const std::uint64_t id = TRY(writer.next_batch());
+            TRY(writer.add(batch_of(batch, options, id)));
+            for (std::size_t k = 0; k < batch.variants.size(); ++k) {
+                const VariantTiming& told = batch.report.variants[k];
+                TRY(writer.add(Measurement{.candidate = candidates[batch.variants[k]],
+                                           .batch = id,
+                                           .number = static_cast<std::uint16_t>(k + 1),
+                                           .status = told.status,
+                                           .comparison = told.comparison,
+                                           .selection = told.selection,
+                                           .milliseconds = told.milliseconds}));
+            }
         }
         return {};
     }
@@ -256,9 +344,9 @@ Expected<std::unique_ptr<MeasurementLog>> MeasurementLog::open(const std::string
     std::unique_ptr<sqlite3, CloseDatabase> database(opened);
     if (code != SQLITE_OK) return fail(Errc::archive_failed, archive + ": " + sqlite3_errmsg(opened));
     sqlite3_busy_timeout(opened, 60'000);
-    TRY(run_sql(opened, schema));
+    TRY(prepare(opened));
     TRY(run_sql(opened, "PRAGMA synchronous = NORMAL"));
-    return std::unique_ptr<MeasurementLog>(new MeasurementLog(std::make_unique<Data>(database.release())));
+    return std::unique_ptr<MeasurementLog>(new MeasurementLog(std::make_unique<Data>(std::move(database))));
 }
 
 Expected<void> MeasurementLog::add(std::span<const std::uint64_t> candidates,

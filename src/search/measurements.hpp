@@ -9,6 +9,8 @@
 /// | `batch` | MeasuredBatch; `samples` is a blob of 32 bytes a sample, little-endian (measurements.cpp) |
 /// | `measurement` | Measurement; of both comparisons verdict, rounds, ratio, low, high, p, superiority |
 ///
+/// Each row ends with a checksum of its values (checksum.hpp).
+///
 /// `about` has `timed`, 1: a search whose costs are measured is not the same when it is run again.
 
 #include <memory>
@@ -42,6 +44,8 @@ class MeasurementLog {
     std::unique_ptr<Data> data_;
 };
 
+/// All at once, into an archive that has none.
+[[nodiscard]] Expected<void> write_measurements(sqlite3* database, const Measurements& measurements);
 /// Empty where the archive has none. Errors: Errc::archive_malformed.
 [[nodiscard]] Expected<Measurements> read_measurements(sqlite3* database);
 

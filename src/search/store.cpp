@@ -3,13 +3,11 @@
 #include "search/store.hpp"
 
 #include <fcntl.h>
-#define XXH_INLINE_ALL
 #include <sqlite3.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
-#include <xxhash.h>
 #include <bit>
 #include <cstring>
 #include <filesystem>
@@ -32,7 +30,8 @@ CREATE TABLE site (place INTEGER PRIMARY KEY, name TEXT, signature TEXT, "set" T
 CREATE TABLE seed (site INTEGER, place INTEGER, program BLOB, PRIMARY KEY (site, place)) WITHOUT ROWID;
 CREATE TABLE tunable (place INTEGER PRIMARY KEY, name TEXT, "values" BLOB);
 CREATE TABLE constant (place INTEGER PRIMARY KEY, value REAL);
-CREATE TABLE block (block INTEGER PRIMARY KEY, drawn INTEGER, duplicates INTEGER, candidates INTEGER);
+CREATE TABLE block (block INTEGER PRIMARY KEY, drawn INTEGER, duplicates INTEGER, candidates INTEGER,
+    checksum INTEGER);
 CREATE TABLE candidate (
     id INTEGER PRIMARY KEY, island INTEGER, operator INTEGER, parent INTEGER, parent2 INTEGER, refine INTEGER,
     structure INTEGER, constants INTEGER, genome BLOB, made BLOB, status INTEGER, gate INTEGER, cost REAL,
@@ -48,13 +47,23 @@ CREATE TABLE IF NOT EXISTS word (site INTEGER, place INTEGER, program BLOB, PRIM
 CREATE TABLE IF NOT EXISTS first (place INTEGER PRIMARY KEY, genome BLOB);
 )";
 // Columns likewise, behind the others: table, name, type.
-constexpr std::array<std::array<const char*, 3>, 4> later_columns = {{{"candidate", "registers", "INTEGER"},
+constexpr std::array<std::array<const char*, 3>, 5> later_columns = {{{"candidate", "registers", "INTEGER"},
                                                                       {"candidate", "code_bytes", "INTEGER"},
                                                                       {"candidate", "checksum", "INTEGER"},
+                                                                      {"block", "checksum", "INTEGER"},
                                                                       {"gate", "gpu_seconds", "REAL"}}};
+// What is written once, when the archive is made.
+constexpr std::array<const char*, 7> written_once = {
+    "SELECT key, value FROM about WHERE key IN ('options', 'skeleton', 'space', 'task') ORDER BY key",
+    "SELECT * FROM site ORDER BY place",
+    "SELECT * FROM seed ORDER BY site, place",
+    "SELECT * FROM word ORDER BY site, place",
+    "SELECT * FROM tunable ORDER BY place",
+    "SELECT * FROM constant ORDER BY place",
+    "SELECT * FROM first ORDER BY place"};
 constexpr const char* collection_schema = R"(
 CREATE TABLE source (place INTEGER PRIMARY KEY, first INTEGER, count INTEGER, options TEXT, task TEXT,
-    digest INTEGER);
+    digest INTEGER, checksum INTEGER);
 )";
 
 template <class T> std::vector<std::byte> blob_of(std::span<const T> values) {
@@ -69,25 +78,6 @@ template <class T> Expected<std::vector<T>> values_of(std::span<const std::byte>
     if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
     return values;
 }
-
-// Of a row of `candidate`: of its numbers, and of what is no number.
-class Checksum {
-  public:
-    Checksum& with(std::uint64_t number) {
-        numbers_[count_++] = number;
-        return *this;
-    }
-    Checksum& with(double number) { return with(std::bit_cast<std::uint64_t>(number + 0.0)); }  // no -0
-    Checksum& with(std::span<const std::byte> blob) {
-        return with(XXH3_64bits_withSeed(blob.data(), blob.size(), count_));
-    }
-    Checksum& with(std::string_view text) { return with(std::as_bytes(std::span(text))); }
-    [[nodiscard]] std::uint64_t value() const { return XXH3_64bits(numbers_.data(), 8 * count_); }
-
-  private:
-    std::array<std::uint64_t, 24> numbers_{};
-    std::size_t count_ = 0;
-};
 
 // File systems that other machines write to do not keep SQLite's promises.
 bool is_shared(const std::string& path) {
@@ -153,19 +143,14 @@ struct Store::Data {
         Statement find = statement("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?");
         return find.with(name).step();
     }
-    Expected<bool> has_column(std::string_view table, std::string_view name) {
-        Statement find = statement("SELECT 1 FROM pragma_table_info(?) WHERE name = ?");
-        return find.with(table).with(name).step();
-    }
     Expected<void> add_later() {
         TRY(run(later_schema));
         for (const auto& [table, name, type] : later_columns)
-            if (!TRY(has_column(table, name)))
-                TRY(run(("ALTER TABLE " + std::string(table) + " ADD COLUMN " + name + " " + type).c_str()));
+            TRY(add_column(database.get(), table, name, type));
         return {};
     }
     void prepare_rows() {
-        add_block = statement("INSERT OR REPLACE INTO block VALUES (?, ?, ?, ?)");
+        add_block = statement("INSERT OR REPLACE INTO block VALUES (?, ?, ?, ?, ?)");
         add_candidate = statement(
             "INSERT INTO candidate VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
             "?, ?, ?)");
@@ -173,6 +158,8 @@ struct Store::Data {
     Expected<void> create(const Space& space, const Options& options, std::span<const Genome> first = {});
     Expected<void> check(const Space& space, const Options& options);
     Expected<void> check_format();
+    Expected<std::uint64_t> sum_of_once();
+    Expected<void> check_once();
 };
 
 Store::Store(std::unique_ptr<Data> data) : data_(std::move(data)) {}
@@ -222,9 +209,32 @@ Expected<void> Store::Data::create(const Space& space, const Options& options,
     Statement genome = statement("INSERT INTO first VALUES (?, ?)");
     for (std::uint64_t k = 0; k < first.size(); ++k)
         TRY(genome.with(k).with(std::span<const std::byte>(bytes_of(first[k]))).run());
+    TRY(about.with("checksum").with(std::to_string(TRY(sum_of_once()))).run());
     TRY(run("COMMIT"));
     is_open = false;
     return {};
+}
+
+Expected<std::uint64_t> Store::Data::sum_of_once() {
+    Checksum sum;
+    for (const char* query : written_once) {
+        Statement rows = statement(query);
+        while (TRY(rows.step())) rows.add_to(sum);
+        sum.add_nothing();  // so that no row goes over to another table
+    }
+    return sum.value();
+}
+
+// An older archive has no checksum.
+Expected<void> Store::Data::check_once() {
+    Statement find = statement("SELECT value FROM about WHERE key = 'checksum'");
+    if (!TRY(find.step())) return {};
+    const std::string written = find.text();
+    const auto found = sum_of_once();
+    if (found && written == std::to_string(*found)) return {};
+    return fail(Errc::archive_malformed,
+                "its space, its options, its task or its first genomes are damaged: they are not what their "
+                "checksum says");
 }
 
 Expected<void> Store::Data::check_format() {
@@ -236,6 +246,7 @@ Expected<void> Store::Data::check_format() {
 
 Expected<void> Store::Data::check(const Space& space, const Options& options) {
     TRY(check_format());
+    TRY(check_once());
     if (TRY(has_table("source")))
         return fail(Errc::archive_differs, "it is a collection of searches, which is read alone");
     if (const std::string library = TRY(about("library")); library != PTXGRAFT_VERSION_STRING)
@@ -317,6 +328,7 @@ Expected<Store> Store::read(const std::string& path) {
     sqlite3_busy_timeout(made, 60'000);
     TRY(data->run("BEGIN"));  // all that is read is of one moment
     TRY(data->check_format());
+    TRY(data->check_once());
     return Store(std::move(data));
 }
 
@@ -367,9 +379,9 @@ Expected<Space> Store::space() const {
 
 Expected<std::vector<BlockCounts>> Store::blocks() const {
     std::vector<BlockCounts> made;
-    Statement rows =
-        data_->statement("SELECT block, drawn, duplicates, candidates FROM block ORDER BY block");
+    Statement rows = data_->statement("SELECT * FROM block ORDER BY block");
     while (TRY(rows.step())) {
+        TRY(rows.check_row("block"));
         BlockCounts counts{};
         counts.block = rows.number();
         counts.drawn = rows.number();
@@ -381,42 +393,17 @@ Expected<std::vector<BlockCounts>> Store::blocks() const {
     return made;
 }
 
-namespace {
-
-// The columns of `candidate` as they were written; an older archive's rows have no checksum.
-Expected<void> check_row(Statement& row) {
-    Checksum found;
-    const std::uint64_t index = row.number();
-    found.with(index);
-    for (int k = 0; k < 7; ++k) found.with(row.number());
-    found.with(row.blob()).with(row.blob());
-    found.with(row.number()).with(row.number());
-    for (int k = 0; k < 3; ++k) found.with(row.real());
-    found.with(row.blob()).with(row.blob());
-    found.with(std::string_view(row.text()));
-    const bool has_code = !row.is_null();
-    found.with(std::uint64_t{has_code}).with(row.number()).with(row.number());
-    const bool has_checksum = !row.is_null();
-    const std::uint64_t written = row.number();
-    row.rewind();
-    if (!has_checksum || written == found.value()) return {};
-    return fail(Errc::archive_malformed,
-                "candidate " + std::to_string(index) + " is damaged: its row is not what its checksum says");
-}
-
-}  // namespace
-
 Expected<void> Store::for_each(const std::function<Expected<void>(Candidate&&, Result&&)>& visit) const {
     return for_each(0, std::numeric_limits<std::int64_t>::max(), visit);
 }
 
 Expected<void> Store::for_each(std::uint64_t first, std::uint64_t count,
                                const std::function<Expected<void>(Candidate&&, Result&&)>& visit) const {
-    const bool has_checksums = TRY(data_->has_column("candidate", "checksum"));
+    const bool has_code = TRY(has_column(data_->database.get(), "candidate", "code_bytes"));
     Statement rows = data_->statement("SELECT * FROM candidate WHERE id >= ? AND id - ? < ? ORDER BY id");
     rows.with(first).with(first).with(count);
     while (TRY(rows.step())) {
-        if (has_checksums) TRY(check_row(rows));
+        TRY(rows.check_row("candidate"));
         Candidate candidate;
         Result result;
         candidate.index = result.index = rows.number();
@@ -444,7 +431,7 @@ Expected<void> Store::for_each(std::uint64_t first, std::uint64_t count,
         result.errors = TRY(values_of<float>(rows.blob()));
         result.descriptor = TRY(values_of<double>(rows.blob()));
         result.detail = rows.text();
-        if (has_checksums && !rows.is_null())
+        if (has_code && !rows.is_null())
             result.code = CodeSize{.registers = static_cast<std::uint32_t>(rows.number()),
                                    .code_bytes = static_cast<std::uint32_t>(rows.number())};
         TRY(visit(std::move(candidate), std::move(result)));
@@ -458,51 +445,40 @@ Expected<void> Store::add(const BlockCounts& counts) {
         .with(counts.drawn)
         .with(counts.duplicates)
         .with(counts.candidates)
+        .with_checksum()
         .run();
 }
 
 Expected<void> Store::add(const Candidate& candidate, const Result& result) {
     TRY(data_->begin());
     Statement& add = data_->add_candidate;
-    Checksum sum;
-    const auto put = [&](const auto& value) {
-        add.with(value);
-        sum.with(value);
-    };
     const auto put_bytes = [&](const std::vector<std::byte>& bytes) {
-        put(std::span<const std::byte>(bytes));
+        add.with(std::span<const std::byte>(bytes));
     };
     for (const std::uint64_t number :
          {candidate.index, std::uint64_t{candidate.island}, std::uint64_t{candidate.operation},
           candidate.parents[0], candidate.parents[1], static_cast<std::uint64_t>(candidate.refine),
           candidate.key.structure, candidate.key.constants})
-        put(number);
+        add.with(number);
     put_bytes(bytes_of(candidate.genome));
-    if (result.genome) {
+    if (result.genome)
         put_bytes(bytes_of(*result.genome));
-    } else {
+    else
         add.with_nothing();
-        sum.with(std::span<const std::byte>());
-    }
-    put(static_cast<std::uint64_t>(result.status));
-    put(std::uint64_t{result.gate});
-    for (const double number : {result.cost, result.low, result.high}) put(number);
+    add.with(static_cast<std::uint64_t>(result.status)).with(std::uint64_t{result.gate});
+    for (const double number : {result.cost, result.low, result.high}) add.with(number);
     put_bytes(blob_of(std::span<const float>(result.errors)));
     put_bytes(blob_of(std::span<const double>(result.descriptor)));
-    put(std::string_view(result.detail));
-    sum.with(std::uint64_t{result.code.has_value()});
-    for (const std::uint32_t CodeSize::*figure : {&CodeSize::registers, &CodeSize::code_bytes}) {
-        const std::uint64_t value = result.code ? (*result.code).*figure : 0;
-        sum.with(value);
-        result.code ? add.with(value) : add.with_nothing();
-    }
-    return add.with(sum.value()).run();
+    add.with(std::string_view(result.detail));
+    for (const std::uint32_t CodeSize::*figure : {&CodeSize::registers, &CodeSize::code_bytes})
+        result.code ? add.with(std::uint64_t{(*result.code).*figure}) : add.with_nothing();
+    return add.with_checksum().run();
 }
 
 Expected<std::vector<GateCount>> Store::gates() const {
     std::vector<GateCount> made;
     if (!TRY(data_->has_table("gate"))) return made;
-    const bool has_gpu = TRY(data_->has_column("gate", "gpu_seconds"));
+    const bool has_gpu = TRY(has_column(data_->database.get(), "gate", "gpu_seconds"));
     Statement rows = data_->statement(
         has_gpu ? "SELECT group_concat(name, ' / '), sum(\"in\"), sum(\"out\"), sum(seconds), "
                   "sum(gpu_seconds) FROM gate GROUP BY place ORDER BY place"
@@ -529,10 +505,11 @@ Expected<std::string> Store::stop() const {
 Expected<std::vector<StoredSource>> Store::sources() const {
     std::vector<StoredSource> made;
     if (!TRY(data_->has_table("source"))) return made;
-    Statement rows =
-        data_->statement("SELECT first, count, options, task, digest FROM source ORDER BY place");
+    Statement rows = data_->statement("SELECT * FROM source ORDER BY place");
     while (TRY(rows.step())) {
+        TRY(rows.check_row("source"));
         StoredSource source;
+        rows.number();  // its place
         source.first = rows.number();
         source.count = rows.number();
         source.options = rows.text();
@@ -563,13 +540,16 @@ Expected<void> Store::add(std::span<const GateCount> gates) {
 
 Expected<void> Store::add(const StoredSource& source) {
     TRY(data_->begin());
-    Statement add =
-        data_->statement("INSERT INTO source VALUES ((SELECT count(*) FROM source), ?, ?, ?, ?, ?)");
-    return add.with(source.first)
+    Statement count = data_->statement("SELECT count(*) FROM source");
+    TRY(count.step());
+    Statement add = data_->statement("INSERT INTO source VALUES (?, ?, ?, ?, ?, ?, ?)");
+    return add.with(count.number())
+        .with(source.first)
         .with(source.count)
         .with(std::string_view(source.options))
         .with(std::string_view(source.task))
         .with(source.digest)
+        .with_checksum()
         .run();
 }
 

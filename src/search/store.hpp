@@ -12,7 +12,7 @@
 /// | `word` | the same of SiteSpace::library |
 /// | `first` | place, genome: what is judged first |
 /// | `block` | block, drawn, duplicates, candidates |
-/// | `candidate` | its members, and those of its result: a column for each; a checksum of all of them |
+/// | `candidate` | its members, and those of its result: a column for each |
 /// | `gate` | place in the cascade, name, what came in and went on, seconds of processors, of GPUs: of all |
 /// | | processes |
 /// | `source` | of a collection alone: place, first index, indices, options, task, digest of a search |
@@ -22,6 +22,11 @@
 /// In `about` stands, behind a run that has ended, what ended it (`stop`). Gates' prices and that are no part
 /// of an export: they differ between runs of one search. Older archives have neither, nor code and checksums;
 /// what they lack is added when a search goes on with them.
+///
+/// Rows of `candidate`, `block` and `source` end with a checksum of their values (checksum.hpp), and so do
+/// those of measurements. Of what is written once, all of `site`, `seed`, `word`, `tunable`, `constant` and
+/// `first`, and the space's hash, options, task and skeleton, one stands in `about` (`checksum`). None is of
+/// what changes and decides nothing: `gate`, `attempt` and `stop`.
 ///
 /// `made` is what Refine made of the genome, where that was better; numbers in blobs are little-endian.
 

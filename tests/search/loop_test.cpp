@@ -149,9 +149,9 @@ TEST(Loop, EndsBehindTheSameCandidateHoweverItIsRun) {
         Stop stop;
         std::uint64_t judged;
     };
-    for (const End& end : {End{{.target = target}, Stop::target, 412},
-                           End{{.stagnation = 100}, Stop::stagnation, 171},
-                           End{{.budget = {.candidates = 70}}, Stop::budget, 70}}) {
+    for (const End& end :
+         {End{{.target = target}, Stop::target, 412}, End{{.stagnation = 100}, Stop::stagnation, 171},
+          End{{.budget = {.candidates = 70}}, Stop::budget, 70}}) {
         for (const std::uint32_t threads : {1u, 3u}) {
             auto search = Search::open("", space, options);
             std::atomic<bool> stop = false;
@@ -330,6 +330,20 @@ TEST(Loop, EndsBeforeItPassesABudgetOfGpuSeconds) {
     EXPECT_FALSE(archive);
 }
 
+// Small batches are for a price that is not known, and without a GPU there is none.
+TEST(Loop, ABudgetOfGpuSecondsIsNothingToGatesWithoutOne) {
+    for (const double price : {0.0, 0.001}) {
+        auto search = Search::open("", space_of(), {.block = 256, .refine = false});
+        ByFunction screen("columns", all_are_right), timing("timing", all_are_right, price);
+        std::vector<std::uint64_t> judged;
+        ran(*search, {&screen, &timing},
+            {.budget = {.candidates = 700, .gpu_seconds = 5},
+             .progress = [&](const Ledger& ledger) { judged.push_back(ledger.judged); }});
+        EXPECT_EQ(judged[0], price == 0 ? 256u : 16u);
+        EXPECT_EQ(judged.back(), 700u);
+    }
+}
+
 TEST(Loop, KeepsSecondsOfGpusOfAllRuns) {
     const std::string path = path_of("gpus");
     ByFunction timing("timing", all_are_right, 0.5);
@@ -376,20 +390,6 @@ ByFunction::Function assembler_of(const Space& space) {
 }
 void ask_for_long_ones(const Candidate& candidate, Result& result) {
     result.errors = {static_cast<float>(candidate.key.structure % 1000)};
-// Small batches are for a price that is not known, and without a GPU there is none.
-TEST(Loop, ABudgetOfGpuSecondsIsNothingToGatesWithoutOne) {
-    for (const double price : {0.0, 0.001}) {
-        auto search = Search::open("", space_of(), {.block = 256, .refine = false});
-        ByFunction screen("columns", all_are_right), timing("timing", all_are_right, price);
-        std::vector<std::uint64_t> judged;
-        ran(*search, {&screen, &timing},
-            {.budget = {.candidates = 700, .gpu_seconds = 5},
-             .progress = [&](const Ledger& ledger) { judged.push_back(ledger.judged); }});
-        EXPECT_EQ(judged[0], price == 0 ? 256u : 16u);
-        EXPECT_EQ(judged.back(), 700u);
-    }
-}
-
 }
 
 Options with_surrogate() {
@@ -633,12 +633,56 @@ TEST(Archives, NameARowThatIsDamaged) {
     }
 }
 
+TEST(Archives, SayThatTheirSpaceOrTheirTaskIsDamaged) {
+    Space space = space_of();
+    const stack::Program program = *stack::parse("x 2.0 mul.f32 -> y", space.sites[0].machine);
+    space.sites[0].seeds = space.sites[0].library = {program};
+    space.tunables = {{.name = "tile", .values = {32, 64}}};
+    space.constants = {0.5, 3};
+    const Options options{.block = 64, .refine = false, .task = "{}"};
+    const std::string path = path_of("damaged_space");
+    for (const char* sql :
+         {"UPDATE site SET max_genes = max_genes + 1", "UPDATE seed SET program = zeroblob(0)",
+          "UPDATE word SET place = 1", "UPDATE tunable SET name = 'tiles'",
+          "UPDATE tunable SET \"values\" = zeroblob(16)", "UPDATE constant SET value = 4 WHERE place = 1",
+          "DELETE FROM constant WHERE place = 1", "UPDATE first SET genome = zeroblob(8)",
+          "UPDATE about SET value = '{ }' WHERE key = 'task'",
+          "UPDATE about SET value = json_set(value, '$.seed', 5) WHERE key = 'options'",
+          "UPDATE about SET value = '5' WHERE key = 'skeleton'",
+          "UPDATE about SET value = '5' WHERE key = 'checksum'"}) {
+        static_cast<void>(path_of("damaged_space"));
+        {
+            auto search = Search::open(path, space, options, {{.programs = {program}, .tunables = {1}}});
+            ASSERT_TRUE(search) << message(search.error());
+        }
+        ASSERT_TRUE(Archive::open(path));
+        change(path, sql);
+        const auto archive = Archive::open(path);
+        ASSERT_FALSE(archive) << sql;
+        EXPECT_EQ(archive.error().code, Errc::archive_malformed) << sql;
+        EXPECT_THAT(message(archive.error()), HasSubstr("damaged")) << sql;
+        EXPECT_EQ(Search::open(path, space, options).error().code, Errc::archive_malformed) << sql;
+    }
+}
+
+TEST(Archives, NameABlockThatIsDamaged) {
+    const std::string path = some_archive("damaged_block");
+    ASSERT_TRUE(Archive::open(path)->ledger());
+    change(path, "UPDATE block SET duplicates = duplicates + 1 WHERE block = 1");
+    const auto ledger = Archive::open(path)->ledger();
+    ASSERT_FALSE(ledger);
+    EXPECT_THAT(message(ledger.error()), HasSubstr("block 1 is damaged"));
+    EXPECT_EQ(Search::open(path, space_of(), {.block = 64, .refine = false}).error().code,
+              Errc::archive_malformed);
+}
+
 TEST(Archives, OfOlderVersionsAreReadAndContinued) {  // without code, checksums, words and first genomes
     const std::string path = some_archive("older"), same = some_archive("same");
     change(path,
            "ALTER TABLE candidate DROP COLUMN checksum; ALTER TABLE candidate DROP COLUMN code_bytes;"
            "ALTER TABLE candidate DROP COLUMN registers; ALTER TABLE gate DROP COLUMN gpu_seconds;"
-           "DROP TABLE word; DROP TABLE first; DELETE FROM about WHERE key = 'skeleton'");
+           "ALTER TABLE block DROP COLUMN checksum; DROP TABLE word; DROP TABLE first;"
+           "DELETE FROM about WHERE key IN ('skeleton', 'checksum')");
     EXPECT_EQ(exported(path), exported(same));
     EXPECT_TRUE(Archive::open(path)->ledger());
     for (const std::string& one : {path, same}) {
@@ -757,7 +801,7 @@ TEST(Archives, WhoseOptionsAreDamagedAreNotRead) {
     for (const char* name : {"islands", "population", "block", "tournament", "cell_depth", "attempts"}) {
         const std::string path = some_archive("damaged_options");
         const std::string set = "UPDATE about SET value = json_set(value, '$." + std::string(name) + "', 0)";
-        change(path, (set + " WHERE key = 'options'").c_str());
+        change(path, (set + " WHERE key = 'options'; DELETE FROM about WHERE key = 'checksum'").c_str());
         const auto archive = Archive::open(path);
         ASSERT_FALSE(archive) << name;
         EXPECT_EQ(archive.error().code, Errc::archive_malformed) << name;
