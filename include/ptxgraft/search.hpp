@@ -479,8 +479,8 @@ class PTXGRAFT_API Archive {
         const std::function<void(const Candidate&, const Result&)>& visit) const;
     /// The elites, as Search::elites gives them.
     [[nodiscard]] Expected<std::vector<Elite>> elites() const;
-    /// What was measured on GPUs, with all samples (search_measurements.hpp); of a collection nothing. Where
-    /// there is anything, costs were measured, and the same search run again finds others.
+    /// What was measured on GPUs, with all samples (search_measurements.hpp). Where there is anything, costs
+    /// were measured, and the same search run again finds others.
     [[nodiscard]] Expected<Measurements> measurements() const;
     /// A line of JSON for each judged candidate, in the order of the indices, without times or paths: equal
     /// searches export equal bytes. A cost that is an interval has `low` and `high`.

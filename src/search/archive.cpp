@@ -230,10 +230,7 @@ Expected<std::vector<Elite>> Archive::elites() const {
     return made;
 }
 
-Expected<Measurements> Archive::measurements() const {
-    if (!data_->sources.empty()) return Measurements{};
-    return read_measurements(data_->store.database());
-}
+Expected<Measurements> Archive::measurements() const { return read_measurements(data_->store.database()); }
 
 Expected<void> Archive::export_json(const std::function<void(std::string_view)>& line) const {
     return for_each([&](const Candidate& candidate, const Result& result) {

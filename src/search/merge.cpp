@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <bit>
 #include <filesystem>
+#include <map>
 #include <tuple>
 #include <unordered_map>
 
 #include "base/try.hpp"
 #include "search/archive_data.hpp"
 #include "search/bytes.hpp"
+#include "search/measurements.hpp"
 #include "search/options_text.hpp"
 #include "search/random.hpp"
 
@@ -44,6 +46,8 @@ struct Part {
     std::size_t archive = 0;  // the place among those that are merged
     StoredSource source;      // as it stands there
     BlockCounts counts;
+    std::uint64_t measured = 0;  // measurements of its candidates
+    [[nodiscard]] bool has(std::uint64_t index) const { return index - source.first < source.count; }
 };
 auto order_of(const Part& part) {
     return std::tuple(std::string_view(part.source.options), ~part.source.count, part.source.digest,
@@ -52,8 +56,9 @@ auto order_of(const Part& part) {
 
 class Merge {
   public:
-    Merge(const std::vector<Archive::Data*>& archives, std::vector<Part> parts)
-        : archives_(archives), parts_(std::move(parts)), places_(archives.size()) {}
+    Merge(const std::vector<Archive::Data*>& archives, const std::vector<Measurements>& times,
+          std::vector<Part> parts)
+        : archives_(archives), times_(times), parts_(std::move(parts)), places_(archives.size()) {}
 
     // Of the first search, with the operators of all.
     [[nodiscard]] Expected<Options> options() const {
@@ -79,7 +84,9 @@ class Merge {
             StoredSource source = parts_[p].source;
             source.first = std::exchange(first, first + source.count);
             TRY(out.add(source));
+            add_times(parts_[p]);
         }
+        if (!measured_.sessions.empty()) TRY(write_measurements(out.database(), measured_));
         return out.flush();
     }
 
@@ -114,6 +121,36 @@ class Merge {
         for (const auto& [key, index] : added) known_.try_emplace(key, index);
         return {};
     }
+    // What was measured of a search's candidates, in the order of the old numbers.
+    void add_times(const Part& part) {
+        const Measurements& from = times_[part.archive];
+        const auto& places = places_[part.archive];
+        std::map<std::uint64_t, std::uint64_t> sessions, batches;  // old to new number
+        const auto is_kept = [&](const Measurement& one) {
+            return part.has(one.candidate) && places.contains(one.candidate);
+        };
+        for (const Measurement& one : from.measurements)
+            if (is_kept(one)) batches[one.batch] = 0;
+        for (const MeasuredBatch& batch : from.batches)
+            if (batches.contains(batch.id)) sessions[batch.session] = 0;
+        for (const MeasuredSession& session : from.sessions) {
+            if (!sessions.contains(session.id)) continue;
+            measured_.sessions.push_back(session);
+            measured_.sessions.back().id = sessions[session.id] = measured_.sessions.size();
+        }
+        for (const MeasuredBatch& batch : from.batches) {
+            if (!batches.contains(batch.id)) continue;
+            measured_.batches.push_back(batch);
+            measured_.batches.back().id = batches[batch.id] = measured_.batches.size();
+            measured_.batches.back().session = sessions[batch.session];
+        }
+        for (const Measurement& one : from.measurements) {
+            if (!is_kept(one)) continue;
+            measured_.measurements.push_back(one);
+            measured_.measurements.back().candidate = places.at(one.candidate);
+            measured_.measurements.back().batch = batches[one.batch];
+        }
+    }
     static std::vector<std::uint16_t> operators_in(const Options& from, const Options& to) {
         std::vector<std::uint16_t> made;
         for (const Operator& op : from.operators)
@@ -123,7 +160,9 @@ class Merge {
     }
 
     const std::vector<Archive::Data*>& archives_;
+    const std::vector<Measurements>& times_;  // of each archive
     std::vector<Part> parts_;
+    Measurements measured_;  // of all
     std::vector<std::unordered_map<std::uint64_t, std::uint64_t>>
         places_;  // of each archive: old to new index
     std::unordered_map<RowKey, std::uint64_t, HashRowKey> known_;
@@ -176,6 +215,7 @@ Expected<void> merge(std::span<const std::string> paths, const std::string& out)
     if (std::filesystem::exists(out)) return fail(Errc::archive_failed, out + " exists");
     std::vector<Archive> archives;
     std::vector<Archive::Data*> data;
+    std::vector<Measurements> times;
     std::vector<Part> parts;
     for (const std::string& path : paths) {
         archives.push_back(TRY(Archive::open(path)));
@@ -187,9 +227,17 @@ Expected<void> merge(std::span<const std::string> paths, const std::string& out)
         for (std::size_t k = 0; k < sources.size(); ++k)
             parts.push_back({place, sources[k], k < blocks.size() ? blocks[k] : BlockCounts{}});
         if (sources.empty()) parts.push_back(TRY(whole(archives.back(), place, blocks)));
+        times.push_back(TRY(archives.back().measurements()));
     }
-    std::ranges::stable_sort(parts, {}, order_of);
-    Merge all(data, std::move(parts));
+    for (Part& part : parts)
+        part.measured = static_cast<std::uint64_t>(
+            std::ranges::count_if(times[part.archive].measurements,
+                                  [&](const Measurement& one) { return part.has(one.candidate); }));
+    // of a search that is there twice, once before its best were confirmed, the one with more measurements
+    std::ranges::stable_sort(parts, {}, [](const Part& part) {
+        return std::tuple_cat(order_of(part), std::tuple(~part.measured));
+    });
+    Merge all(data, times, std::move(parts));
     const Options options = TRY(all.options());
     NewFile file(out);
     {
