@@ -301,13 +301,16 @@ enum class Strategy : std::uint8_t {
 [[nodiscard]] PTXGRAFT_API std::string_view name(Strategy strategy);
 
 /// A surrogate in the loop: ridge regression of what was assembled, learnt as results are committed. Once it
-/// is trusted (256 results; half of the best tenth of the last four batches found, see src/search/README.md)
+/// is trusted, of 256 results at the earliest (src/search/README.md has the figures),
 ///
 /// * a candidate is not assembled whose code is surely beyond a limit: by more than twice the deviation of
 ///   the last guesses. It is `rejected`, with a detail that begins with "guessed", and counts in
-///   Ledger::guessed. Some are assembled all the same, so that the model sees where it is wrong;
+///   Ledger::guessed. Some are assembled all the same, so that the model sees where it is wrong. Trusted for
+///   that is a model that would have said so of at least 16 of the results before they were learnt, and of
+///   the last 64 of them wrongly of at most one in ten;
 /// * those of a block that are guessed to cost least come first, with every twentieth place for the one that
-///   is guessed to cost most: where a budget ends in a block, the least promising are left.
+///   is guessed to cost most: where a budget ends in a block, the least promising are left. Trusted for that
+///   is a model that found half of the best tenth of the last four batches of 64.
 ///
 /// What is to be refined is always assembled. Who judges by ask and tell finds the guess in the candidate.
 struct GuessOptions {

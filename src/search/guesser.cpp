@@ -13,7 +13,6 @@ namespace ptxgraft::search {
 namespace {
 
 constexpr std::string_view beginning = "guessed ";
-constexpr double surely = 2;                                   // deviations beyond a limit
 constexpr std::uint64_t guess_stream = ~std::uint64_t{0} - 1;  // no attempt at a draw has this number
 
 }  // namespace
@@ -30,10 +29,12 @@ bool is_guessed(const Result& result) {
 
 Guesser::Guesser(const Space& space, const GuessOptions& options, std::uint64_t seed)
     : options_(options), seed_(seed), cost_(Surrogate::make(space)) {
-    if (options.registers != 0)
-        limited_.push_back({Surrogate::make(space), &CodeSize::registers, options.registers});
-    if (options.code_bytes != 0)
-        limited_.push_back({Surrogate::make(space), &CodeSize::code_bytes, options.code_bytes});
+    const auto add = [&](std::uint32_t CodeSize::*figure, std::uint32_t limit) {
+        if (limit != 0)
+            limited_.push_back({Surrogate::make(space, {.limit = static_cast<double>(limit)}), figure});
+    };
+    add(&CodeSize::registers, options.registers);
+    add(&CodeSize::code_bytes, options.code_bytes);
 }
 
 void Guesser::learn(const Genome& genome, const Result& result) {
@@ -91,11 +92,10 @@ void Guesser::mark(std::vector<Candidate>& block, const std::vector<std::size_t>
         if (!limited.surrogate.is_trusted()) continue;
         const auto guesses = limited.surrogate.predict(at(block, places));
         if (!guesses) return;
-        const double most = limited.limit + surely * limited.surrogate.deviation();
         for (std::size_t k = 0; k < places.size(); ++k) {
             Candidate& candidate = block[places[k]];
             const double guess = (*guesses)[k];
-            if (!(guess > most) || candidate.guess != CodeSize{}) continue;
+            if (!limited.surrogate.is_surely_beyond(guess) || candidate.guess != CodeSize{}) continue;
             if (random_for(seed_, candidate.index, guess_stream).chance(options_.share)) continue;
             candidate.guess.*limited.figure = static_cast<std::uint32_t>(std::min(guess, 4e9));
         }

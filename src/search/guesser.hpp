@@ -30,7 +30,6 @@ class Guesser {
     struct Limited {
         Surrogate surrogate;
         std::uint32_t CodeSize::*figure;
-        std::uint32_t limit;
     };
     void order(std::vector<Candidate>& block, const std::vector<std::size_t>& places) const;
     void mark(std::vector<Candidate>& block, const std::vector<std::size_t>& places) const;
