@@ -457,8 +457,8 @@ struct Source {
 class PTXGRAFT_API Archive {
   public:
     /// Errors: Errc::archive_malformed, archive_differs (another format), archive_failed. All that an export
-    /// or a report is made of has checksums, but for prices of gates (src/search/store.hpp): a damaged space,
-    /// option or task is found here, a damaged row when it is read, by its index.
+    /// or a report is made of has checksums (src/search/archive/store.hpp), but for gates' prices: a damaged
+    /// space, option or task is found here, a damaged row when it is read, by its index.
     [[nodiscard]] static Expected<Archive> open(const std::string& path);
     [[nodiscard]] const Space& space() const;
     /// Of a collection those of its first search, with the operators of all.
@@ -534,8 +534,8 @@ class PTXGRAFT_API Archive {
 /// search behind those of the ones before it.
 ///
 /// All must have equal spaces (Space::hash), equal axes, and tasks that are equal but for options, budget,
-/// target and stagnation. Errors: Errc::archive_differs where they have not; Errc::archive_failed, also where `out` exists;
-/// Errc::argument_invalid for no archive at all; those of Archive::open.
+/// target and stagnation. Errors: Errc::archive_differs where they have not; Errc::archive_failed, also where
+/// `out` exists; Errc::argument_invalid for no archive at all; those of Archive::open.
 [[nodiscard]] PTXGRAFT_API Expected<void> merge(std::span<const std::string> archives,
                                                 const std::string& out);
 

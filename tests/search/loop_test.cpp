@@ -138,8 +138,8 @@ TEST(Loop, CountsForStagnationWhatWasJudgedBefore) {
     EXPECT_EQ(archive->ledger()->without_gain, 510u);
 }
 
-// However a search comes to its end, on some threads, in parts, told by hand or when it is asked to stop amid a
-// block: that is the candidate which the log says.
+// However a search comes to its end, on some threads, in parts, told by hand or when it is asked to stop amid
+// a block: that is the candidate which the log says.
 TEST(Loop, EndsBehindTheSameCandidateHoweverItIsRun) {
     const Space space = space_of();
     const Options options{.block = 64, .attempts = 64, .refine = false};
