@@ -404,7 +404,7 @@ struct RunOptions {
     std::uint64_t stagnation = 0;
     std::uint32_t threads = 0;                         ///< 0: one per processor
     const std::atomic<bool>* stop = nullptr;           ///< set by whoever wants it to end
-    std::function<void(const Ledger&)> progress = {};  ///< after each block
+    std::function<void(const Ledger&)> progress = {};  ///< after each batch
 };
 
 class PTXGRAFT_API Search {

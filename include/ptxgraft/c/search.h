@@ -178,7 +178,7 @@ typedef struct ptxgraft_run_options {
     uint64_t candidates; /**< judged; 0 in the task too: no limit */
     double seconds;      /**< on the wall */
     double cpu_seconds;  /**< of all threads of this process */
-    /** May be null. Called after each block with a ledger as JSON, which lives as long as the call. */
+    /** May be null. Called after each batch with a ledger as JSON, which lives as long as the call. */
     void (*progress)(const char* ledger, void* payload);
     void* payload;
     const ptxgraft_stop* stop; /**< ends the run once it is asked for; may be null */
