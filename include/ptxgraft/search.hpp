@@ -73,6 +73,7 @@ inline constexpr stack::CompileOptions program_options = {.missing = stack::Miss
                                                           .fold = true,
                                                           .limits = {}};
 
+/// Sites and tunables together have one name each: a candidate is exported as an object of both.
 struct Space {
     std::vector<SiteSpace> sites;
     std::vector<Tunable> tunables = {};
@@ -157,6 +158,9 @@ class PTXGRAFT_API Gate {
     /// Seconds of GPUs that it has used since it was made, for Budget::gpu_seconds; asked for between
     /// evaluations.
     [[nodiscard]] virtual double gpu_seconds() const { return 0; }
+    /// Whether it may use any: then a run with a Budget::gpu_seconds gives it few candidates at once until
+    /// their price is known.
+    [[nodiscard]] virtual bool uses_gpu() const { return false; }
 };
 
 /// How far a value is from the right one.
@@ -278,7 +282,8 @@ struct Budget {
     double gpu_seconds = 0;        ///< Gate::gpu_seconds of all gates
 };
 
-/// It ends where an elite, the best of its cell, has at most this bound, and at most this on each axis.
+/// It ends behind the first candidate with which an elite, the best of its cell, has at most this bound, and
+/// at most this on each axis: that is the same candidate on one thread and many, and after any interruption.
 /// Within a cell only the one of the lowest bound is looked at: where a target names a value on an axis, an
 /// edge just above that value makes cells of which all or none reach it.
 struct Target {
@@ -296,13 +301,16 @@ enum class Strategy : std::uint8_t {
 [[nodiscard]] PTXGRAFT_API std::string_view name(Strategy strategy);
 
 /// A surrogate in the loop: ridge regression of what was assembled, learnt as results are committed. Once it
-/// is trusted (256 results; half of the best tenth of the last four batches found, see src/search/README.md)
+/// is trusted, of 256 results at the earliest (src/search/README.md has the figures),
 ///
 /// * a candidate is not assembled whose code is surely beyond a limit: by more than twice the deviation of
 ///   the last guesses. It is `rejected`, with a detail that begins with "guessed", and counts in
-///   Ledger::guessed. Some are assembled all the same, so that the model sees where it is wrong;
+///   Ledger::guessed. Some are assembled all the same, so that the model sees where it is wrong. Trusted for
+///   that is a model that would have said so of at least 16 of the results before they were learnt, and of
+///   the last 64 of them wrongly of at most one in ten;
 /// * those of a block that are guessed to cost least come first, with every twentieth place for the one that
-///   is guessed to cost most: where a budget ends in a block, the least promising are left.
+///   is guessed to cost most: where a budget ends in a block, the least promising are left. Trusted for that
+///   is a model that found half of the best tenth of the last four batches of 64.
 ///
 /// What is to be refined is always assembled. Who judges by ask and tell finds the guess in the candidate.
 struct GuessOptions {
@@ -323,8 +331,10 @@ struct Options {
     std::uint32_t cell_depth = 2;       ///< elites of one cell, of different structures
     std::uint32_t migration = 10'000;   ///< candidates between exchanges
     std::uint32_t stagnation = 50'000;  ///< candidates without a new elite after which an island starts again
-    std::uint32_t attempts = 16;        ///< draws for a candidate that was not seen before
-    bool refine = true;                 ///< elites are tuned and shortened
+    /// Draws for a candidate that was not seen before. In a space that is exhausted more of them find
+    /// nothing: a block is drawn no further where 49,152 draws in a row were in vain.
+    std::uint32_t attempts = 16;
+    bool refine = true;  ///< elites are tuned and shortened
     std::vector<Operator> operators = default_operators();
     bool adapt = true;                           ///< operators' weights follow what they bring
     std::optional<GuessOptions> surrogate = {};  ///< none: nothing is guessed
@@ -394,7 +404,7 @@ struct RunOptions {
     std::uint64_t stagnation = 0;
     std::uint32_t threads = 0;                         ///< 0: one per processor
     const std::atomic<bool>* stop = nullptr;           ///< set by whoever wants it to end
-    std::function<void(const Ledger&)> progress = {};  ///< after each block
+    std::function<void(const Ledger&)> progress = {};  ///< after each batch
 };
 
 class PTXGRAFT_API Search {
@@ -446,8 +456,9 @@ struct Source {
 /// archive was opened.
 class PTXGRAFT_API Archive {
   public:
-    /// Errors: Errc::archive_malformed, archive_differs (another format), archive_failed. Rows have a
-    /// checksum each: reading a damaged one is Errc::archive_malformed, with its index.
+    /// Errors: Errc::archive_malformed, archive_differs (another format), archive_failed. All that an export
+    /// or a report is made of has checksums (src/search/archive/store.hpp), but for gates' prices: a damaged
+    /// space, option or task is found here, a damaged row when it is read, by its index.
     [[nodiscard]] static Expected<Archive> open(const std::string& path);
     [[nodiscard]] const Space& space() const;
     /// Of a collection those of its first search, with the operators of all.
@@ -471,8 +482,8 @@ class PTXGRAFT_API Archive {
         const std::function<void(const Candidate&, const Result&)>& visit) const;
     /// The elites, as Search::elites gives them.
     [[nodiscard]] Expected<std::vector<Elite>> elites() const;
-    /// What was measured on GPUs, with all samples (search_measurements.hpp); of a collection nothing. Where
-    /// there is anything, costs were measured, and the same search run again finds others.
+    /// What was measured on GPUs, with all samples (search_measurements.hpp). Where there is anything, costs
+    /// were measured, and the same search run again finds others.
     [[nodiscard]] Expected<Measurements> measurements() const;
     /// A line of JSON for each judged candidate, in the order of the indices, without times or paths: equal
     /// searches export equal bytes. A cost that is an interval has `low` and `high`.
@@ -519,9 +530,12 @@ class PTXGRAFT_API Archive {
 /// twice counts once, collections can be merged again (with the same result as all at once), and a search
 /// merged with itself exports the bytes that it exported before.
 ///
-/// All must have equal spaces (Space::hash), equal axes, and tasks that are equal but for options, budget and
-/// target. Errors: Errc::archive_differs where they have not; Errc::archive_failed, also where `out` exists;
-/// Errc::argument_invalid for no archive at all; those of Archive::open.
+/// What was measured goes along, with every sample: sessions and batches are numbered anew, those of each
+/// search behind those of the ones before it.
+///
+/// All must have equal spaces (Space::hash), equal axes, and tasks that are equal but for options, budget,
+/// target and stagnation. Errors: Errc::archive_differs where they have not; Errc::archive_failed, also where
+/// `out` exists; Errc::argument_invalid for no archive at all; those of Archive::open.
 [[nodiscard]] PTXGRAFT_API Expected<void> merge(std::span<const std::string> archives,
                                                 const std::string& out);
 

@@ -7,7 +7,7 @@
 
 #include "ptxgraft/program.hpp"
 #include "ptxgraft/search.hpp"
-#include "search/bytes.hpp"
+#include "search/archive/bytes.hpp"
 
 namespace ptxgraft::search {
 

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "measure/frames.hpp"
+#include "measure/worker/frames.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace ptxgraft;

@@ -1,5 +1,5 @@
 // Frames: what is written is read again; what is cut, too long or means nothing is an error, and no more.
-#include "measure/frames.hpp"
+#include "measure/worker/frames.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

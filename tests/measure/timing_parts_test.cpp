@@ -5,9 +5,9 @@
 #include <set>
 
 #include "device/fake_gpu.hpp"
-#include "measure/nvml.hpp"
-#include "measure/sets.hpp"
-#include "measure/timing_kernels.hpp"
+#include "measure/timing/nvml.hpp"
+#include "measure/timing/sets.hpp"
+#include "measure/timing/timing_kernels.hpp"
 #include "ptxgraft/isa.hpp"
 #include "ptxgraft/program.hpp"
 #include "template/launches.hpp"

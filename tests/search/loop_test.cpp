@@ -64,6 +64,7 @@ class ByFunction final : public Gate {
         : name_(std::move(name)), function_(std::move(function)), price_(gpu_seconds) {}
     [[nodiscard]] std::string_view name() const override { return name_; }
     [[nodiscard]] double gpu_seconds() const override { return price_ * static_cast<double>(came.load()); }
+    [[nodiscard]] bool uses_gpu() const override { return price_ > 0; }
     void evaluate(std::span<const Candidate* const> candidates, std::span<Result* const> results) override {
         came += candidates.size();
         for (std::size_t k = 0; k < candidates.size(); ++k) function_(*candidates[k], *results[k]);
@@ -137,12 +138,93 @@ TEST(Loop, CountsForStagnationWhatWasJudgedBefore) {
     EXPECT_EQ(archive->ledger()->without_gain, 510u);
 }
 
-TEST(Loop, ExhaustsASpaceInBlocksOfOne) {  // p, its negation, true and false, each with three tiles
+// However a search comes to its end, on some threads, in parts, told by hand or when it is asked to stop amid
+// a block: that is the candidate which the log says.
+TEST(Loop, EndsBehindTheSameCandidateHoweverItIsRun) {
+    const Space space = space_of();
+    const Options options{.block = 64, .attempts = 64, .refine = false};
+    const Target target{.cost = 600};
+    struct End {
+        RunOptions options;
+        Stop stop;
+        std::uint64_t judged;
+    };
+    for (const End& end :
+         {End{{.target = target}, Stop::target, 412}, End{{.stagnation = 100}, Stop::stagnation, 171},
+          End{{.budget = {.candidates = 70}}, Stop::budget, 70}}) {
+        for (const std::uint32_t threads : {1u, 3u}) {
+            auto search = Search::open("", space, options);
+            std::atomic<bool> stop = false;
+            ByFunction gate("right", [&](const Candidate& candidate, Result& result) {
+                improves_at_first(candidate, result);
+                if (candidate.index % 50 == 20) stop = true;  // those behind it have results, and others none
+            });
+            RunOptions run = end.options;
+            run.threads = threads;
+            run.stop = &stop;
+            Summary summary{.stop = Stop::asked};
+            for (; summary.stop == Stop::asked; stop = false) {
+                run.budget.candidates = end.options.budget.candidates == 0
+                                            ? 0
+                                            : end.options.budget.candidates - search->ledger().judged;
+                summary = ran(*search, {&gate}, run);
+            }
+            EXPECT_EQ(summary.stop, end.stop);
+            EXPECT_EQ(summary.judged, end.judged) << threads;
+        }
+    }
+    for (const std::uint64_t part : {1u, 7u, 63u, 64u, 100u}) {
+        auto search = Search::open("", space, options);
+        ByFunction gate("right", improves_at_first);
+        Summary summary;
+        while (summary.stop == Stop::budget)
+            summary = ran(*search, {&gate}, {.budget = {.candidates = part}, .target = target});
+        EXPECT_EQ(summary.judged, 412u) << part;
+        // it goes on with what was judged behind the end
+        EXPECT_EQ(ran(*search, {&gate}, {.budget = {.candidates = 5}}).judged, 417u) << part;
+    }
+}
+
+// What was asked for and never told is judged by a run, and no end of the space.
+TEST(Loop, RunsWithWhatNobodyHasTold) {
+    auto search = Search::open("", space_of(), {.block = 16, .refine = false});
+    ASSERT_THAT(*search->ask(1000), SizeIs(32));
+    ByFunction gate("right", all_are_right);
+    EXPECT_EQ(ran(*search, {&gate}, {.budget = {.candidates = 100}}).stop, Stop::budget);
+    EXPECT_EQ(search->ledger().judged, 100u);
+}
+
+TEST(Loop, GoesNowhereBehindAnArchiveThatCouldNotBeWritten) {
+    const std::string path = path_of("unwritten");
+    auto search = Search::open(path, space_of(), {.block = 16, .refine = false});
+    change(path, "CREATE TRIGGER full BEFORE INSERT ON gate BEGIN SELECT RAISE(FAIL, 'no room'); END");
+    ByFunction right("right", all_are_right);
+    Gate* const gates[] = {&right};
+    for (int k = 0; k < 2; ++k) {
+        const auto summary = search->run(gates, {.budget = {.candidates = 1000}});
+        ASSERT_FALSE(summary) << k << name(summary->stop);
+        EXPECT_EQ(summary.error().code, Errc::archive_failed);
+        EXPECT_THAT(message(summary.error()), HasSubstr("no room"));
+    }
+    EXPECT_LE(right.came, 32u) << "nothing is judged behind that";
+    search = tl::unexpected(Error{});
+    change(path, "DROP TRIGGER full");
+    search = Search::open(path, space_of(), {.block = 16, .refine = false});
+    EXPECT_EQ(ran(*search, {&right}, {.budget = {.candidates = 100}}).judged, 100u);
+}
+
+// p, its negation, true and false, each with three tiles.
+Space of_twelve() {
     const auto machine = stack::Machine::make(*stack::InstructionSet::parse("not.pred\n"),
                                               *Signature::parse("in pred p, out pred q"));
     Space space;
     space.sites.push_back({.name = "f", .machine = *machine, .seeds = {}, .max_genes = 2});
     space.tunables.push_back({.name = "tile", .values = {1, 2, 4}});
+    return space;
+}
+
+TEST(Loop, ExhaustsASpaceInBlocksOfOne) {
+    const Space space = of_twelve();
     ByFunction gate("right", all_are_right);
     const std::string path = path_of("ones");
     for (const std::uint64_t most : {5u, 1000u}) {
@@ -156,6 +238,46 @@ TEST(Loop, ExhaustsASpaceInBlocksOfOne) {  // p, its negation, true and false, e
         EXPECT_GE(summary.judged, 11u);
         EXPECT_LE(summary.judged, 12u);
     }
+}
+
+TEST(Loop, TriesNoLongerWhereASpaceIsExhaustedHoweverManyAttemptsThereAre) {
+    auto search = Search::open("", of_twelve(), {.block = 64, .attempts = 4'000'000'000, .refine = false});
+    ByFunction gate("right", all_are_right);
+    const Summary summary = ran(*search, {&gate}, {.budget = {.candidates = 1000}});
+    EXPECT_EQ(summary.stop, Stop::exhausted);
+    EXPECT_EQ(summary.judged, 12u);
+}
+
+// A draw that is left off goes on where it was, and the course is the same.
+TEST(Loop, LeavesOffDrawingWhenItIsAskedToStop) {
+    const Options options{.islands = 1, .block = 512, .attempts = 200};
+    const Space space = space_of("add.f32\nmul.f32\n", 6);
+    const std::string whole = path_of("drawn"), parts = path_of("left_off");
+    ByFunction gate("right", all_are_right);
+    {
+        auto search = Search::open(whole, space, options);
+        ran(*search, {&gate}, {.budget = {.candidates = 3000}});
+    }
+    auto search = Search::open(parts, space, options);
+    std::uint64_t left_off = 0, drawn = 0;
+    while (search->ledger().judged < 3000) {
+        std::atomic<bool> stop = false;
+        ByFunction last("right", [&](const Candidate& candidate, Result& result) {
+            all_are_right(candidate, result);
+            if (candidate.index % 512 != 511) return;
+            stop = true;  // what follows is a draw
+            drawn = search->ledger().drawn;
+        });
+        const std::uint64_t left = 3000 - search->ledger().judged;
+        const Summary summary =
+            ran(*search, {&last}, {.budget = {.candidates = left}, .threads = 1, .stop = &stop});
+        if (summary.stop != Stop::asked) continue;
+        ++left_off;
+        EXPECT_EQ(search->ledger().drawn, drawn) << "nothing more is drawn";
+    }
+    EXPECT_GT(left_off, 3u);
+    search = tl::unexpected(Error{});
+    EXPECT_EQ(exported(whole), exported(parts));
 }
 
 // ---- budgets ----------------------------------------------------------------------------------------------
@@ -206,6 +328,20 @@ TEST(Loop, EndsBeforeItPassesABudgetOfGpuSeconds) {
     search = tl::unexpected(Error{});
     const auto archive = Archive::open(path_of("none"));
     EXPECT_FALSE(archive);
+}
+
+// Small batches are for a price that is not known, and without a GPU there is none.
+TEST(Loop, ABudgetOfGpuSecondsIsNothingToGatesWithoutOne) {
+    for (const double price : {0.0, 0.001}) {
+        auto search = Search::open("", space_of(), {.block = 256, .refine = false});
+        ByFunction screen("columns", all_are_right), timing("timing", all_are_right, price);
+        std::vector<std::uint64_t> judged;
+        ran(*search, {&screen, &timing},
+            {.budget = {.candidates = 700, .gpu_seconds = 5},
+             .progress = [&](const Ledger& ledger) { judged.push_back(ledger.judged); }});
+        EXPECT_EQ(judged[0], price == 0 ? 256u : 16u);
+        EXPECT_EQ(judged.back(), 700u);
+    }
 }
 
 TEST(Loop, KeepsSecondsOfGpusOfAllRuns) {
@@ -497,12 +633,56 @@ TEST(Archives, NameARowThatIsDamaged) {
     }
 }
 
+TEST(Archives, SayThatTheirSpaceOrTheirTaskIsDamaged) {
+    Space space = space_of();
+    const stack::Program program = *stack::parse("x 2.0 mul.f32 -> y", space.sites[0].machine);
+    space.sites[0].seeds = space.sites[0].library = {program};
+    space.tunables = {{.name = "tile", .values = {32, 64}}};
+    space.constants = {0.5, 3};
+    const Options options{.block = 64, .refine = false, .task = "{}"};
+    const std::string path = path_of("damaged_space");
+    for (const char* sql :
+         {"UPDATE site SET max_genes = max_genes + 1", "UPDATE seed SET program = zeroblob(0)",
+          "UPDATE word SET place = 1", "UPDATE tunable SET name = 'tiles'",
+          "UPDATE tunable SET \"values\" = zeroblob(16)", "UPDATE constant SET value = 4 WHERE place = 1",
+          "DELETE FROM constant WHERE place = 1", "UPDATE first SET genome = zeroblob(8)",
+          "UPDATE about SET value = '{ }' WHERE key = 'task'",
+          "UPDATE about SET value = json_set(value, '$.seed', 5) WHERE key = 'options'",
+          "UPDATE about SET value = '5' WHERE key = 'skeleton'",
+          "UPDATE about SET value = '5' WHERE key = 'checksum'"}) {
+        static_cast<void>(path_of("damaged_space"));
+        {
+            auto search = Search::open(path, space, options, {{.programs = {program}, .tunables = {1}}});
+            ASSERT_TRUE(search) << message(search.error());
+        }
+        ASSERT_TRUE(Archive::open(path));
+        change(path, sql);
+        const auto archive = Archive::open(path);
+        ASSERT_FALSE(archive) << sql;
+        EXPECT_EQ(archive.error().code, Errc::archive_malformed) << sql;
+        EXPECT_THAT(message(archive.error()), HasSubstr("damaged")) << sql;
+        EXPECT_EQ(Search::open(path, space, options).error().code, Errc::archive_malformed) << sql;
+    }
+}
+
+TEST(Archives, NameABlockThatIsDamaged) {
+    const std::string path = some_archive("damaged_block");
+    ASSERT_TRUE(Archive::open(path)->ledger());
+    change(path, "UPDATE block SET duplicates = duplicates + 1 WHERE block = 1");
+    const auto ledger = Archive::open(path)->ledger();
+    ASSERT_FALSE(ledger);
+    EXPECT_THAT(message(ledger.error()), HasSubstr("block 1 is damaged"));
+    EXPECT_EQ(Search::open(path, space_of(), {.block = 64, .refine = false}).error().code,
+              Errc::archive_malformed);
+}
+
 TEST(Archives, OfOlderVersionsAreReadAndContinued) {  // without code, checksums, words and first genomes
     const std::string path = some_archive("older"), same = some_archive("same");
     change(path,
            "ALTER TABLE candidate DROP COLUMN checksum; ALTER TABLE candidate DROP COLUMN code_bytes;"
            "ALTER TABLE candidate DROP COLUMN registers; ALTER TABLE gate DROP COLUMN gpu_seconds;"
-           "DROP TABLE word; DROP TABLE first; DELETE FROM about WHERE key = 'skeleton'");
+           "ALTER TABLE block DROP COLUMN checksum; DROP TABLE word; DROP TABLE first;"
+           "DELETE FROM about WHERE key IN ('skeleton', 'checksum')");
     EXPECT_EQ(exported(path), exported(same));
     EXPECT_TRUE(Archive::open(path)->ledger());
     for (const std::string& one : {path, same}) {
@@ -621,7 +801,7 @@ TEST(Archives, WhoseOptionsAreDamagedAreNotRead) {
     for (const char* name : {"islands", "population", "block", "tournament", "cell_depth", "attempts"}) {
         const std::string path = some_archive("damaged_options");
         const std::string set = "UPDATE about SET value = json_set(value, '$." + std::string(name) + "', 0)";
-        change(path, (set + " WHERE key = 'options'").c_str());
+        change(path, (set + " WHERE key = 'options'; DELETE FROM about WHERE key = 'checksum'").c_str());
         const auto archive = Archive::open(path);
         ASSERT_FALSE(archive) << name;
         EXPECT_EQ(archive.error().code, Errc::archive_malformed) << name;
@@ -661,7 +841,7 @@ TEST(Loop, CostsBelowNothingAreExactToo) {
     const RunOptions until{.budget = {.candidates = 200}, .target = Target{.cost = -5}};
     const Summary summary = ran(*search, {&gate}, until);
     EXPECT_EQ(summary.stop, Stop::target);
-    EXPECT_EQ(summary.judged, 16u);
+    EXPECT_EQ(summary.judged, 6u) << "not the whole block";
 }
 
 // What chance made the lowest of costs is no reason to leave out what is known to be low.

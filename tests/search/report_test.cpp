@@ -354,7 +354,7 @@ TEST_F(Report, EscapesWhateverNamesHold) {
     const std::string bad = "<script>alert('x')</script> & \"quoted\" ]]> \x01\xFF\xC3 µ→𝛼 \xED\xA0\x80";
     Space space = space_of();
     space.sites[0].name = bad;
-    space.tunables.push_back({.name = bad, .values = {1, 2}});
+    space.tunables.push_back({.name = bad + "2", .values = {1, 2}});
     Options options = options_of(2);
     options.axes[0].name = bad;
     options.task = bad;

@@ -365,6 +365,15 @@ TEST(Search, RefusesWhatIsNoSpace) {
     Space tuned = space;
     tuned.tunables.push_back({.name = "tile", .values = {}});
     EXPECT_EQ(code_of(tuned, {}), Errc::space_invalid);
+    tuned.tunables = {{.name = "tile", .values = {1, 2}}};
+    EXPECT_EQ(code_of(tuned, {}), Errc::ok);
+    tuned.tunables[0].name = tuned.sites[0].name;  // one key of an export for two things
+    EXPECT_EQ(code_of(tuned, {}), Errc::space_invalid);
+    tuned.tunables = {{.name = "tile", .values = {1}}, {.name = "tile", .values = {2}}};
+    EXPECT_EQ(code_of(tuned, {}), Errc::space_invalid);
+    Space twice = space;
+    twice.sites.push_back(twice.sites[0]);
+    EXPECT_EQ(code_of(twice, {}), Errc::space_invalid);
 }
 
 TEST(Search, CasesFitTheSignature) {

@@ -239,6 +239,50 @@ TEST(Surrogate, MakesNothingOfEqualValues) {
     EXPECT_FALSE(surrogate.is_trusted());
 }
 
+// Two thirds are equal, and nothing is the best: what is beyond a limit is known all the same.
+TEST(Surrogate, IsTrustedWithALimitByWhatItNames) {
+    Space space = space_of();
+    space.tunables.push_back({.name = "tile", .values = {16, 32, 64}});
+    const auto known = random_candidates(space, 512, 1);
+    const auto sizes_of = [](const std::vector<Candidate>& candidates, double wide) {
+        std::vector<double> made;
+        for (const Candidate& candidate : candidates)
+            made.push_back(candidate.genome.tunables[0] == 2 ? wide : 2800);
+        return made;
+    };
+    Surrogate plain = Surrogate::make(space), limited = Surrogate::make(space, {.limit = 3000});
+    const auto sizes = sizes_of(known, 4096);
+    for (std::size_t k = 0; k < known.size(); ++k) {
+        const Candidate* const one = &known[k];
+        ASSERT_TRUE(plain.learn(std::span(&one, 1), std::span(&sizes[k], 1)));
+        ASSERT_TRUE(limited.learn(std::span(&one, 1), std::span(&sizes[k], 1)));
+        EXPECT_EQ(limited.is_trusted(), k >= 255) << k;
+    }
+    EXPECT_EQ(plain.recall(), 0);
+    EXPECT_FALSE(plain.is_trusted());
+    EXPECT_TRUE(limited.is_trusted());
+    EXPECT_EQ(limited.precision(), 1);
+    const auto guesses = *limited.predict(all_of(known));
+    for (std::size_t k = 0; k < known.size(); ++k)
+        EXPECT_EQ(limited.is_surely_beyond(guesses[k]), sizes[k] > 3000) << guesses[k];
+    // what it names is beyond no more: by the next batch it knows
+    const auto others = random_candidates(space, 64, 2);
+    ASSERT_TRUE(limited.learn(all_of(others), sizes_of(others, 2900)));
+    EXPECT_LT(limited.precision(), 0.9);
+    EXPECT_FALSE(limited.is_trusted());
+    EXPECT_FALSE(Surrogate::make(space).is_surely_beyond(1e9)) << "without a limit nothing is";
+}
+
+TEST(Surrogate, DoesNotTrustNoiseAboutALimit) {
+    const Space space = space_of();
+    Surrogate surrogate = Surrogate::make(space, {.limit = 0.5});
+    for (std::uint64_t batch = 0; batch < 30; ++batch) {
+        const auto candidates = random_candidates(space, 64, 100 + batch);
+        ASSERT_TRUE(surrogate.learn(all_of(candidates), noise(64, batch)));
+        EXPECT_FALSE(surrogate.is_trusted()) << batch;
+    }
+}
+
 TEST(Surrogate, IsTheSameHoweverResultsCome) {
     const Space space = space_of();
     const auto known = random_candidates(space, 700, 1), unknown = random_candidates(space, 50, 2);

@@ -4,10 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+#include <sqlite3.h>
 #include <cmath>
 #include <filesystem>
 #include <map>
 #include <set>
+
+#include <nlohmann/json.hpp>
 
 #include "measure/support.hpp"
 #include "ptxgraft/program.hpp"
@@ -95,9 +99,9 @@ std::vector<Result> judged(Gate& gate, const std::vector<Candidate>& candidates)
     gate.evaluate(in, out);
     return results;
 }
-std::unique_ptr<Gate> made(Expected<std::unique_ptr<Gate>> gate) {
-    EXPECT_TRUE(gate) << describe(gate.error());
-    return gate ? std::move(*gate) : nullptr;
+template <class T> T made(Expected<T> result) {
+    EXPECT_TRUE(result) << describe(result.error());
+    return std::move(result).value();
 }
 
 const std::string fma = "x x 1.0 fma.rn.f32 -> y", mul_add = "x x mul.f32 1.0 add.f32 -> y",
@@ -218,11 +222,13 @@ Options options_of() {
     options.islands = 1, options.block = 64, options.refine = false;
     return options;
 }
-Found run(const std::string& file, const Pool& pool, std::uint64_t candidates) {
+Found run(const std::string& file, const Pool& pool, std::uint64_t candidates,
+          const std::vector<std::string>& seeds = {four}) {
     const Figures figures{.cost = Objective::time_ratio, .axes = {Objective::instructions}};
     const auto assembler = std::make_shared<TextAssembler>();
     Space space = square().space;
-    space.sites[0].seeds = {candidate_of(four).genome.programs[0]};
+    for (const std::string& seed : seeds)
+        space.sites[0].seeds.push_back(candidate_of(seed.c_str()).genome.programs[0]);
     const auto kernels = square().kernels;
     auto search = Search::open(file, space, options_of());
     EXPECT_TRUE(search) << describe(search.error());
@@ -326,6 +332,84 @@ TEST(TimedSearch, EndsWithTheKnownFastest) {
             confirmed.insert(batch.session);
         }
     EXPECT_THAT(confirmed, SizeIs(2));
+}
+
+std::string fresh(const char* name) {
+    const std::string path = testing::TempDir() + "/" + name;
+    for (const char* ending : {"", "-wal", "-shm", ".lock"}) std::filesystem::remove(path + ending);
+    return path;
+}
+
+// A collection has what its searches measured, by the same candidates.
+TEST(TimedSearch, AreMergedWithTheirTimes) {
+    const std::string one = fresh("one.sqlite"), other = fresh("other.sqlite"), all = fresh("all.sqlite"),
+                      turned = fresh("turned.sqlite"), again = fresh("again.sqlite");
+    run(one, measure::pool_of(fake_gpu("noise=1,seed=3")), 16, {four, mul_add, fma});
+    run(other, measure::pool_of(fake_gpu("noise=1,seed=5")), 32, {four, mul_add, fma});
+    ASSERT_TRUE(merge(std::vector{one, other}, all));
+    ASSERT_TRUE(merge(std::vector{other, one}, turned));
+    ASSERT_TRUE(merge(std::vector{all, other, all}, again));
+    const auto times_of = [](const std::string& path) { return made(Archive::open(path)->measurements()); };
+    const Measurements a = times_of(one), b = times_of(other), both = times_of(all);
+    ASSERT_FALSE(a.measurements.empty());
+    EXPECT_EQ(both.sessions.size(), a.sessions.size() + b.sessions.size());
+    EXPECT_EQ(both.batches.size(), a.batches.size() + b.batches.size());
+    EXPECT_EQ(both.measurements.size(), a.measurements.size() + b.measurements.size());
+    const auto text_of = [](const Measurements& times) {
+        std::string text;
+        for (const Measurement& m : times.measurements)
+            text += fmt::format("{} {} {} {}, ", m.candidate, m.batch, m.number, m.milliseconds);
+        for (const MeasuredBatch& batch : times.batches)
+            text += fmt::format("{} {} {}, ", batch.id, batch.session, batch.samples.size());
+        for (const MeasuredSession& s : times.sessions) text += fmt::format("{} {}, ", s.id, s.uuid);
+        return text;
+    };
+    EXPECT_EQ(text_of(both), text_of(times_of(turned)));
+    EXPECT_EQ(text_of(both), text_of(times_of(again)));
+    // each elite has the figure that it is there for
+    std::map<std::uint64_t, double> costs;
+    ASSERT_TRUE(Archive::open(all)->for_each([&](const Candidate& candidate, const Result& result) {
+        if (result.status == Status::ok) costs[candidate.index] = result.cost;
+    }));
+    std::size_t told = 0;
+    for (const Measurement& m : both.measurements) {
+        const MeasuredBatch& batch = both.batches[m.batch - 1];
+        EXPECT_LE(batch.session, both.sessions.size());
+        if (batch.tier != Tier::elite || m.status != TimingStatus::ok) continue;
+        EXPECT_EQ(m.comparison.ratio, costs[m.candidate]) << m.candidate;
+        ++told;
+    }
+    ASSERT_GT(told, 1u);
+    const auto report = nlohmann::json::parse(made(report_json(made(Archive::open(all)))));
+    EXPECT_EQ(report.at("times").at("sessions").size(), both.sessions.size());
+    EXPECT_EQ(report.at("times").at("sessions").at(0).at("device").get<std::string>().find("Fake GPU"), 0u);
+    const auto best = report.at("times").at("candidates").at(0);
+    EXPECT_EQ(best.at("tier"), "elite");
+    EXPECT_EQ(best.at("ratio"), costs[best.at("candidate").get<std::uint64_t>()]);
+    EXPECT_THAT(made(report_html(made(Archive::open(all)))), HasSubstr("id=\"times\""));
+}
+
+TEST(TimedSearch, NamesAMeasurementThatIsDamaged) {
+    const std::string file = fresh("measured.sqlite");
+    for (const auto& [sql, what] :
+         {std::pair("UPDATE session SET sigma = sigma + 1 WHERE id = (SELECT min(id) FROM session)",
+                    "session"),
+          std::pair("UPDATE batch SET samples = substr(samples, 1, length(samples) - 32) WHERE id = 1",
+                    "batch 1 is damaged"),
+          std::pair("UPDATE measurement SET ratio = ratio + 1 WHERE batch = 1 AND number = 1",
+                    "measurement")}) {
+        static_cast<void>(fresh("measured.sqlite"));
+        run(file, measure::pool_of(fake_gpu("noise=1,seed=3")), 4);
+        ASSERT_TRUE(Archive::open(file)->measurements());
+        sqlite3* database = nullptr;
+        ASSERT_EQ(sqlite3_open(file.c_str(), &database), SQLITE_OK);
+        EXPECT_EQ(sqlite3_exec(database, sql, nullptr, nullptr, nullptr), SQLITE_OK);
+        sqlite3_close(database);
+        const auto times = Archive::open(file)->measurements();
+        ASSERT_FALSE(times) << sql;
+        EXPECT_EQ(times.error().code, Errc::archive_malformed);
+        EXPECT_THAT(message(times.error()), AllOf(HasSubstr(what), HasSubstr("damaged")));
+    }
 }
 
 // Equal ones of which a search keeps the luckiest: told by new samples none is faster than it is.

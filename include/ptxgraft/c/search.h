@@ -179,7 +179,7 @@ typedef struct ptxgraft_run_options {
     uint64_t candidates; /**< judged; 0 in the task too: no limit */
     double seconds;      /**< on the wall */
     double cpu_seconds;  /**< of all threads of this process */
-    /** May be null. Called after each block with a ledger as JSON, which lives as long as the call. */
+    /** May be null. Called after each batch with a ledger as JSON, which lives as long as the call. */
     void (*progress)(const char* ledger, void* payload);
     void* payload;
     const ptxgraft_stop* stop; /**< ends the run once it is asked for; may be null */
@@ -200,7 +200,9 @@ typedef enum ptxgraft_ending PTXGRAFT_C_ENUM {
 typedef struct ptxgraft_summary_info {
     size_t struct_size;
     uint64_t judged;
-    uint64_t best_index; /**< of the elite of the lowest cost; UINT64_MAX: there is none */
+    /** Of the elite whose cost is at most the least: of measured costs the upper end of the interval counts.
+        UINT64_MAX: there is none. */
+    uint64_t best_index;
     double best_cost;
     ptxgraft_ending ending;
     uint32_t zero; /**< always 0 */
@@ -212,7 +214,8 @@ typedef struct ptxgraft_summary_info {
     of a task that has no gates. `options` may be null. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_search_run(ptxgraft_summary_info* info, ptxgraft_search* search,
                                                    const ptxgraft_run_options* options);
-/** Text: what the search has done, as JSON: judged, drawn, duplicates, cells, status, gates, operators. */
+/** Text: what the search has done, as JSON: judged, drawn, duplicates, guessed, cells, without_gain, status,
+    gates, operators. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_search_get_ledger(char* text, size_t* size,
                                                           const ptxgraft_search* search);
 
@@ -227,7 +230,8 @@ PTXGRAFT_C_API ptxgraft_status ptxgraft_elites_create(ptxgraft_elites** elites,
 /** Those of an archive, also while a search writes it. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_elites_create_from_archive(ptxgraft_elites** elites,
                                                                    const char* archive);
-/** Of these the ones that no other beats, by cost and each value of the descriptor. */
+/** Of these the ones that no other beats: by what the cost may be at most (of measured costs the upper end
+    of the interval), then by the cost, and by each value of the descriptor. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_elites_create_front(ptxgraft_elites** front,
                                                             const ptxgraft_elites* elites);
 PTXGRAFT_C_API void ptxgraft_elites_destroy(ptxgraft_elites* elites);

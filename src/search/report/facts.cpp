@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "base/try.hpp"
-#include "search/archive_data.hpp"
-#include "search/population.hpp"
+#include "search/archive/archive_data.hpp"
+#include "search/loop/population.hpp"
 #include "search/report/html.hpp"
 
 namespace ptxgraft::search {

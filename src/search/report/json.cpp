@@ -7,6 +7,7 @@
 #include "base/try.hpp"
 #include "ptxgraft/search_report.hpp"
 #include "search/report/sections.hpp"
+#include "search/report/times.hpp"
 
 namespace ptxgraft::search {
 namespace {
@@ -97,6 +98,27 @@ Json json_of(const GateFact& gate) {
     return made;
 }
 
+Json json_of(const MeasuredSession& one) {
+    return {{"id", one.id},
+            {"device", one.device},
+            {"uuid", one.uuid},
+            {"target", one.target},
+            {"driver", one.driver},
+            {"clock", measure::name(one.clock)},
+            {"baseline_milliseconds", one.calibration.milliseconds},
+            {"sigma", one.calibration.sigma},
+            {"bias", one.calibration.bias},
+            {"shared", one.is_shared},
+            {"moved", one.moved}};
+}
+
+Json json_of(const TimedCandidate& one) {
+    return {{"candidate", one.candidate}, {"tier", measure::name(one.tier)},
+            {"ratio", one.ratio},         {"low", one.low},
+            {"high", real(one.high)},     {"rounds", one.rounds},
+            {"sessions", one.sessions},   {"verdict", measure::name(one.verdict())}};
+}
+
 template <class T> Json list_of(const std::vector<T>& values) {
     Json made = Json::array();
     for (const T& value : values) made.push_back(json_of(value));
@@ -144,6 +166,9 @@ Expected<std::string> report_json(const Archive& archive, std::span<const Archiv
         for (const Elite& elite : *elites) made[key].push_back(json_of(elite, *facts.space));
     }
     made["ancestors"] = list_of(facts.ancestors);
+    if (!facts.times.sessions.empty())
+        made["times"] = {{"sessions", list_of(facts.times.sessions)},
+                         {"candidates", list_of(timed_candidates(facts))}};
     made["task"] = facts.options->task;
     return text_of(made) + "\n";
 }

@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
-#include <set>
 
 #include "search/report/html.hpp"
 #include "search/report/sections.hpp"
+#include "search/report/times.hpp"
 
 namespace ptxgraft::search {
 namespace {
@@ -18,30 +17,27 @@ using measure::Sample;
 constexpr std::size_t most_finalists = 8, most_sessions = 24;
 constexpr double width = 520, row_height = 26, left = 90, right = 16, top = 8, bottom = 34;
 
-// What is known of a finalist: its measurements by the tier that is worth most.
-struct Finalist {
-    std::uint64_t candidate = 0;
-    std::vector<const Measurement*> told = {};  // of that tier
-    measure::Tier tier = measure::Tier::screen;
-    double low = INFINITY, high = 0, ratio = 1;
-    std::set<std::uint64_t> sessions = {};
-    std::uint32_t rounds = 0;
-};
-
 const MeasuredBatch* batch_of(const Facts& facts, std::uint64_t id) {
     const auto& all = facts.times.batches;
     const auto at = std::ranges::lower_bound(all, id, {}, &MeasuredBatch::id);
     return at != all.end() && at->id == id ? &*at : nullptr;
 }
 
-// Of samples that chose nothing, the tier with the most rounds; several sessions of it together.
-std::vector<Finalist> finalists_of(const Facts& facts) {
-    std::map<std::uint64_t, Finalist> all;
+}  // namespace
+
+measure::Verdict TimedCandidate::verdict() const {
+    const measure::Verdict first = told.front()->comparison.verdict;
+    const auto agrees = [&](const Measurement* m) { return m->comparison.verdict == first; };
+    return std::ranges::all_of(told, agrees) ? first : measure::Verdict::unsure;
+}
+
+std::vector<TimedCandidate> timed_candidates(const Facts& facts) {
+    std::map<std::uint64_t, TimedCandidate> all;
     for (const Measurement& one : facts.times.measurements) {
         const MeasuredBatch* const batch = batch_of(facts, one.batch);
         if (batch == nullptr || one.status != measure::TimingStatus::ok || one.comparison.rounds == 0)
             continue;
-        Finalist& made = all[one.candidate];
+        TimedCandidate& made = all[one.candidate];
         made.candidate = one.candidate;
         if (batch->tier < made.tier) continue;
         if (batch->tier > made.tier) made = {.candidate = one.candidate, .told = {}, .tier = batch->tier};
@@ -51,18 +47,41 @@ std::vector<Finalist> finalists_of(const Facts& facts) {
         made.high = std::max(made.high, one.comparison.high);
         made.rounds += one.comparison.rounds;
     }
-    std::vector<Finalist> made;
+    std::vector<TimedCandidate> made;
     for (auto& [candidate, one] : all) {
         std::ranges::sort(one.told, {}, [](const Measurement* m) { return m->comparison.ratio; });
         one.ratio = one.told[one.told.size() / 2]->comparison.ratio;
         made.push_back(std::move(one));
     }
-    std::ranges::stable_sort(made, [](const Finalist& a, const Finalist& b) {
+    std::ranges::stable_sort(made, [](const TimedCandidate& a, const TimedCandidate& b) {
         return a.tier != b.tier ? a.tier > b.tier : a.high < b.high;
     });
-    if (made.size() > most_finalists) made.resize(most_finalists);
     return made;
 }
+
+std::vector<TimeDot> dots_of(const Facts& facts, const TimedCandidate& of) {
+    std::vector<TimeDot> dots;
+    for (const Measurement& one : facts.times.measurements) {
+        if (one.candidate != of.candidate) continue;
+        const MeasuredBatch* const batch = batch_of(facts, one.batch);
+        if (batch == nullptr) continue;
+        std::vector<double> base;
+        for (const Sample& sample : batch->samples)
+            if (sample.variant == 0 && sample.purpose != Sample::Purpose::cold &&
+                sample.repeated == Sample::Repeated::no)
+                base.push_back(sample.milliseconds);
+        if (base.empty()) continue;
+        std::ranges::nth_element(base, base.begin() + static_cast<std::ptrdiff_t>(base.size() / 2));
+        for (const Sample& sample : batch->samples)
+            if (sample.variant == one.number && sample.purpose != Sample::Purpose::cold &&
+                sample.repeated == Sample::Repeated::no)
+                dots.push_back({sample.milliseconds / base[base.size() / 2],
+                                sample.purpose == Sample::Purpose::selection});
+    }
+    return dots;
+}
+
+namespace {
 
 std::string percent(double part) { return fmt::format("{:.2f} %", 100 * part); }
 
@@ -93,39 +112,13 @@ std::string sessions_table(const Facts& facts) {
     return html_of(table);
 }
 
-// A sample's time over the median of the baseline's in its batch.
-struct Dot {
-    double ratio;
-    bool chose;
-};
-std::vector<Dot> dots_of(const Facts& facts, const Finalist& finalist) {
-    std::vector<Dot> dots;
-    for (const Measurement& one : facts.times.measurements) {
-        if (one.candidate != finalist.candidate) continue;
-        const MeasuredBatch* const batch = batch_of(facts, one.batch);
-        if (batch == nullptr) continue;
-        std::vector<double> base;
-        for (const Sample& sample : batch->samples)
-            if (sample.variant == 0 && sample.purpose != Sample::Purpose::cold &&
-                sample.repeated == Sample::Repeated::no)
-                base.push_back(sample.milliseconds);
-        if (base.empty()) continue;
-        std::ranges::nth_element(base, base.begin() + static_cast<std::ptrdiff_t>(base.size() / 2));
-        for (const Sample& sample : batch->samples)
-            if (sample.variant == one.number && sample.purpose != Sample::Purpose::cold &&
-                sample.repeated == Sample::Repeated::no)
-                dots.push_back({sample.milliseconds / base[base.size() / 2],
-                                sample.purpose == Sample::Purpose::selection});
-    }
-    return dots;
-}
-
-std::string samples_figure(const Facts& facts, const std::vector<Finalist>& finalists) {
-    std::vector<std::vector<Dot>> rows;
+std::string samples_figure(const Facts& facts, const std::vector<TimedCandidate>& finalists) {
+    std::vector<std::vector<TimeDot>> rows;
     double low = 1, high = 1;
-    for (const Finalist& one : finalists) {
+    for (const TimedCandidate& one : finalists) {
         rows.push_back(dots_of(facts, one));
-        for (const Dot& dot : rows.back()) low = std::min(low, dot.ratio), high = std::max(high, dot.ratio);
+        for (const TimeDot& dot : rows.back())
+            low = std::min(low, dot.ratio), high = std::max(high, dot.ratio);
     }
     const double room = std::max(0.01, 0.04 * (high - low));
     low -= room, high += room;
@@ -160,7 +153,7 @@ std::string samples_figure(const Facts& facts, const std::vector<Finalist>& fina
            "is.</figcaption></figure>\n";
 }
 
-std::string finalists_table(const std::vector<Finalist>& finalists) {
+std::string finalists_table(const std::vector<TimedCandidate>& finalists) {
     Table table{.caption = "Finalists by the upper end of the interval, of samples that chose nothing",
                 .columns = {{"candidate", true},
                             {"of the baseline's time", true},
@@ -171,15 +164,11 @@ std::string finalists_table(const std::vector<Finalist>& finalists) {
                             {"sessions", true},
                             {"verdict", false}},
                 .rows = {}};
-    for (const Finalist& one : finalists) {
-        const measure::Verdict first = one.told.front()->comparison.verdict;
-        const auto agrees = [&](const Measurement* m) { return m->comparison.verdict == first; };
-        const measure::Verdict verdict =
-            std::ranges::all_of(one.told, agrees) ? first : measure::Verdict::unsure;
+    for (const TimedCandidate& one : finalists) {
         table.rows.push_back({number(one.candidate), number(one.ratio), number(one.low), number(one.high),
                               std::string(measure::name(one.tier)), number(std::uint64_t{one.rounds}),
                               number(std::uint64_t{one.sessions.size()}),
-                              std::string(measure::name(verdict))});
+                              std::string(measure::name(one.verdict()))});
     }
     return html_of(table);
 }
@@ -188,7 +177,8 @@ std::string finalists_table(const std::vector<Finalist>& finalists) {
 
 std::string times_section(const Facts& facts) {
     if (facts.times.sessions.empty()) return {};
-    const std::vector<Finalist> finalists = finalists_of(facts);
+    std::vector<TimedCandidate> finalists = timed_candidates(facts);
+    if (finalists.size() > most_finalists) finalists.resize(most_finalists);
     std::string html =
         "<p>Times are ratios to the baseline's within a round. Another run of this search measures, and may "
         "find, others.</p>\n" +

@@ -9,6 +9,11 @@
 #include "base/try.hpp"
 
 namespace ptxgraft::search {
+namespace {
+
+constexpr double surely = 2;  // deviations beyond a limit
+
+}  // namespace
 
 Surrogate::Surrogate(const Space& space, const SurrogateOptions& options)
     : options_(options), features_(space, options.extras) {
@@ -78,6 +83,7 @@ void Surrogate::finish_batch() {
                 sum += (own[k] - waiting_.values[k]) * (own[k] - waiting_.values[k]);
             errors_[m] = 0.8 * errors_[m] + sum;
         }
+        look_at_limit(guesses);
         unseen_.push_back(look(guesses));
         if (unseen_.size() > options_.remembered) unseen_.pop_front();
         best_ = static_cast<std::size_t>(std::ranges::min_element(errors_) - errors_.begin());
@@ -94,6 +100,22 @@ void Surrogate::finish_batch() {
         samples_.values.erase(samples_.values.begin(), samples_.values.begin() + old);
     }
     for (const auto& model : models_) model->fit(samples_);
+}
+
+// As it would have decided then.
+void Surrogate::look_at_limit(std::span<const double> guesses) {
+    for (std::size_t k = 0; k < guesses.size(); ++k)
+        if (is_surely_beyond(guesses[k])) named_.push_back(waiting_.values[k] > *options_.limit);
+    while (named_.size() > options_.named) named_.pop_front();
+}
+
+bool Surrogate::is_surely_beyond(double guess) const {
+    return options_.limit && guess > *options_.limit + surely * deviation();
+}
+
+double Surrogate::precision() const {
+    const auto right = static_cast<double>(std::ranges::count(named_, true));
+    return named_.empty() ? 0 : right / static_cast<double>(named_.size());
 }
 
 Surrogate::Unseen Surrogate::look(std::span<const double> guesses) const {
@@ -168,6 +190,10 @@ double Surrogate::r_squared() const {
     return spread > 0 ? 1 - all.errors / spread : 0;
 }
 
-bool Surrogate::is_trusted() const { return learnt_ >= options_.least && recall() >= options_.least_recall; }
+bool Surrogate::is_trusted() const {
+    if (learnt_ < options_.least) return false;
+    if (!options_.limit) return recall() >= options_.least_recall;
+    return named_.size() >= options_.least_named && precision() >= options_.least_precision;
+}
 
 }  // namespace ptxgraft::search

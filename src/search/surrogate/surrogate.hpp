@@ -8,10 +8,13 @@
 ///     if (registers.is_trusted()) order = registers.order(queue);
 ///
 /// It says itself whether it is of any use: each batch of results is guessed before it is learnt, so what it
-/// states of itself is of candidates that it had not seen.
+/// states of itself is of candidates that it had not seen. What it has to be good for depends on what it is
+/// asked: to order a queue it has to find the best of it; with a limit it has to say what is
+/// beyond, also where most are equal and nothing is the best.
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -28,12 +31,16 @@ enum class SurrogateModel : std::uint8_t {
 
 struct SurrogateOptions {
     SurrogateModel model = SurrogateModel::ridge;
-    std::size_t extras = 0;      ///< numbers beside each candidate, such as registers and bytes of code
-    std::uint64_t least = 256;   ///< results without which it is not trusted
-    double least_recall = 0.5;   ///< and without which neither
-    std::size_t batch = 64;      ///< results between two fits
-    std::size_t remembered = 4;  ///< batches that its recall is of
-    std::size_t most = 8192;     ///< results that are kept to learn from: the last ones
+    std::size_t extras = 0;            ///< numbers beside each candidate, such as registers and bytes of code
+    std::uint64_t least = 256;         ///< results without which it is not trusted
+    double least_recall = 0.5;         ///< and without which neither, where there is no limit
+    std::optional<double> limit = {};  ///< what is surely beyond it is asked for
+    double least_precision = 0.9;      ///< without which it is not trusted, where there is one
+    std::size_t least_named = 16;      ///< results that it named as beyond, without which neither
+    std::size_t named = 64;            ///< of them that its precision is of: the last ones
+    std::size_t batch = 64;            ///< results between two fits
+    std::size_t remembered = 4;        ///< batches that its recall is of
+    std::size_t most = 8192;           ///< results that are kept to learn from: the last ones
 };
 
 /// Equal results in equal order give equal guesses. Threads: any number may ask at once, none while it
@@ -64,6 +71,13 @@ class Surrogate {
     [[nodiscard]] double r_squared() const;
     /// The square root of the mean square of what the same guesses were off; infinite where there is none.
     [[nodiscard]] double deviation() const;
+    /// Whether a guess is beyond the limit by more than twice the deviation.
+    [[nodiscard]] bool is_surely_beyond(double guess) const;
+    /// Of the last results that were surely beyond the limit by what was guessed of them when they had not
+    /// been learnt, the part that was; 0 where there is none. Of how many batches they are does not matter:
+    /// where what is named is left out, few come.
+    [[nodiscard]] double precision() const;
+    /// Of enough results: by its precision where there is a limit, else by its recall.
     [[nodiscard]] bool is_trusted() const;
     /// Results, in batches that are whole.
     [[nodiscard]] std::uint64_t learnt() const { return learnt_; }
@@ -80,6 +94,7 @@ class Surrogate {
     [[nodiscard]] Expected<std::vector<double>> rows_of(std::span<const Candidate* const> candidates,
                                                         std::span<const double> extras) const;
     void finish_batch();
+    void look_at_limit(std::span<const double> guesses);
     [[nodiscard]] Unseen look(std::span<const double> guesses) const;
 
     [[nodiscard]] Unseen all_unseen() const;
@@ -92,6 +107,7 @@ class Surrogate {
     Samples samples_, waiting_;
     std::uint64_t learnt_ = 0;  // in whole batches, also what is not kept any more
     std::deque<Unseen> unseen_;
+    std::deque<bool> named_;  // of results that were named as beyond: whether they were
 };
 
 }  // namespace ptxgraft::search

@@ -1,0 +1,331 @@
+// One thread's way through the programs of an enumeration.
+
+#include "search/enumerate/walk.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace ptxgraft::search {
+namespace {
+
+// Bytes that are few, and of few counts.
+void append(std::vector<std::byte>& to, const std::byte* from, std::size_t count) {
+    const std::size_t at = to.size();
+    to.resize(at + count);
+    if (count == sampled * 4)
+        std::memcpy(to.data() + at, from, sampled * 4);
+    else
+        std::memcpy(to.data() + at, from, count);
+}
+
+}  // namespace
+
+void Walk::sample(Value& value) const {
+    const std::size_t bytes = bytes_of(value.width);
+    value.samples.resize(sampled * side_by_side * bytes);
+    std::byte* const to = value.samples.data();
+    for (std::size_t k = 0; k < sampled; ++k)
+        std::memcpy(to + k * bytes, value.column.data() + shared_.samples()[k] * bytes, bytes);
+    for (std::size_t done = sampled * bytes; done < value.samples.size(); done *= 2)
+        std::memcpy(to + done, to, std::min(done, value.samples.size() - done));
+}
+
+StepSet Walk::needs_of(const Step& step) const {
+    StepSet needs = 0;
+    for (std::size_t k = 0; k < trials()[step.trial].inputs.size(); ++k)
+        if (step.arguments[k] >= leaf_count()) needs |= StepSet{1} << (step.arguments[k] - leaf_count());
+    return needs;
+}
+
+// Calls visit(step) for all arguments of an instruction.
+template <class Visit> void Walk::each_step(std::size_t trial, std::size_t place, Step& step, Visit visit) {
+    const Trial& of = trials()[trial];
+    if (place == of.inputs.size()) return visit(step);
+    const std::size_t first = place == 1 && of.is_commutative ? step.arguments[0] : 0;
+    for (std::size_t v = first; v < values_.size(); ++v) {
+        if (values_[v].width != width_of(of.inputs[place])) continue;
+        step.arguments[place] = static_cast<std::uint8_t>(v);
+        each_step(trial, place + 1, step, visit);
+    }
+    step.arguments[place] = 0;
+}
+
+void Walk::compute(const Step& step, std::vector<std::byte>& column) {
+    const Trial& trial = trials()[step.trial];
+    std::array<const void*, most_inputs> in{};
+    for (std::size_t k = 0; k < trial.inputs.size(); ++k) in[k] = values_[step.arguments[k]].column.data();
+    column.resize(shared_.points() * bytes_of(width_of(trial.output)));
+    run(trial, std::span(in).first(trial.inputs.size()), column.data(), shared_.points());
+}
+
+// Each instruction that is left takes at most so many values, and leaves one: those that nobody has used yet
+// must all find a place.
+bool Walk::can_use_all(const Next& next, std::uint32_t width, std::uint32_t left) const {
+    const StepSet open = all_steps() & ~needed_ & ~next.needs;
+    if (shared_.wanted_count() > 0) {
+        const std::size_t unused =
+            static_cast<std::size_t>(std::popcount(open)) + !shared_.is_wanted(next.hash);
+        return unused <= left * shared_.widest();
+    }
+    if (static_cast<std::size_t>(std::popcount(open)) + 1 > 1 + left * (shared_.widest() - 1)) return false;
+    std::array<std::size_t, 8> count{};
+    ++count[static_cast<std::size_t>(std::bit_width(width)) - 1];
+    for (std::size_t s = 0; s < steps_.size(); ++s)
+        if ((open >> s & 1) != 0)
+            ++count[static_cast<std::size_t>(std::bit_width(values_[leaf_count() + s].width)) - 1];
+    for (std::uint32_t w = 0; w < count.size(); ++w)
+        if (count[w] != 0 && !shared_.can_use(1u << w, count[w], left)) return false;
+    return true;
+}
+
+void Walk::add_next(const Step& step, Level& level) {
+    compute(step, column_);
+    const std::uint32_t width = width_of(trials()[step.trial].output);
+    const std::uint64_t hash = hash_of(column_, width);
+    const StepSet needs = needs_of(step);
+    const auto [place, is_new] = level.places.try_emplace(hash, level.next.size());
+    if (is_new)
+        level.next.push_back({step, hash, needs});
+    else if (place->second < level.next.size())
+        level.next[place->second].needs &= needs;
+}
+
+// Of a shortest program no value can go: so what a value needs are those that all ways to compute it need,
+// and of the orders in which its values can be computed the first by their hashes stands for all.
+const std::vector<Walk::Next>& Walk::next_values(std::uint32_t left) {
+    Level& level = levels_[steps_.size()];
+    level.next.clear();
+    level.places.clear();
+    for (const Value& value : values_) level.places.emplace(value.hash, ~std::size_t{0});
+    for (std::size_t t = 0; t < trials().size() && !is_over(); ++t) {
+        std::uint64_t spent = 0;
+        Step step{.trial = t};
+        each_step(t, 0, step, [&](const Step& one) {
+            add_next(one, level);
+            ++spent;
+        });
+        shared_.spend(spent);
+    }
+    const bool is_wanted_alone = missing() == left;  // nothing else has room
+    std::erase_if(level.next, [&](const Next& next) {
+        if (is_wanted_alone && !shared_.is_wanted(next.hash)) return true;
+        const StepSet before = steps_.empty() ? 0 : StepSet{1} << (steps_.size() - 1);
+        const bool is_free = before != 0 && (next.needs & before) == 0;
+        return (is_free && next.hash < values_.back().hash) ||
+               !can_use_all(next, width_of(trials()[next.step.trial].output), left - 1);
+    });
+    return level.next;
+}
+
+bool Walk::enter(const Next& next, std::uint32_t left) {
+    const stack::TypeId output = trials()[next.step.trial].output;
+    Value value{.column = {}, .hash = next.hash, .width = width_of(output), .type = output};
+    compute(next.step, value.column);
+    sample(value);
+    const StepSet before = needed_;
+    needed_ |= next.needs;
+    values_.push_back(std::move(value));
+    steps_.push_back(next.step);
+    bool is_found = false;
+    if (shared_.is_wanted(next.hash)) needed_ |= StepSet{1} << (steps_.size() - 1);
+    if (left - 1 <= 2 || shared_.wanted_count() > 0) {
+        is_found = last(left - 1);
+    } else {
+        const std::vector<Next>& all = next_values(left - 1);
+        for (std::size_t k = 0; k < all.size() && !is_found && !is_over(); ++k)
+            is_found = enter(Next(all[k]), left - 1);
+    }
+    steps_.pop_back();
+    values_.pop_back();
+    needed_ = before;
+    return is_found;
+}
+
+bool Walk::keep(std::size_t last_value) {
+    return shared_.keep_if_whole(steps_, std::span(&last_value, 1), branch_);
+}
+
+// All results are there.
+bool Walk::keep_all() {
+    std::vector<std::size_t> places;
+    for (const std::uint64_t hash : shared_.right_hashes()) {
+        const auto found = std::ranges::find(values_, hash, &Value::hash);
+        places.push_back(static_cast<std::size_t>(found - values_.begin()));
+    }
+    return shared_.keep_if_whole(steps_, places, branch_);
+}
+
+std::size_t Walk::missing() const {
+    std::size_t count = shared_.wanted_count();
+    for (std::size_t v = leaf_count(); v < values_.size(); ++v) count -= shared_.is_wanted(values_[v].hash);
+    return count;
+}
+
+bool Walk::all(std::uint32_t left) {
+    if (missing() == 0) return keep_all();
+    if (missing() > left) return false;
+    const std::vector<Next>& next = next_values(left);
+    for (std::size_t k = 0; k < next.size() && !is_over(); ++k)
+        if (enter(Next(next[k]), left)) return true;
+    return false;
+}
+
+bool Walk::last(std::uint32_t left) {
+    if (shared_.wanted_count() > 0) return all(left);
+    return left == 1 ? last_one() : last_two();
+}
+
+bool Walk::last_one() {
+    bool is_found = false;
+    for (std::size_t t = 0; t < trials().size() && !is_found && !is_over(); ++t) {
+        if (width_of(trials()[t].output) != shared_.right_width()) continue;
+        std::uint64_t spent = 0;
+        Step step{.trial = t};
+        each_step(t, 0, step, [&](const Step& one) {
+            if (is_found) return;
+            ++spent;
+            compute(one, column_);
+            if (!shared_.is_right(column_.data())) return;
+            steps_.push_back(one);
+            is_found = keep(leaf_count() + steps_.size() - 1);
+            steps_.pop_back();
+        });
+        shared_.spend(spent);
+    }
+    return is_found;
+}
+
+bool Walk::last_two() {
+    fill_buckets();
+    for (const Bucket& bucket : buckets_)
+        if (!bucket.steps.empty() && !is_over() && close(bucket)) return true;
+    return false;
+}
+
+Walk::Bucket& Walk::bucket_of(StepSet open, std::uint32_t width) {
+    for (Bucket& bucket : buckets_)
+        if (bucket.open == open && bucket.width == width) return bucket;
+    return buckets_.emplace_back(Bucket{.open = open, .width = width});
+}
+
+void Walk::fill_buckets() {
+    for (Bucket& bucket : buckets_) {
+        bucket.steps.clear();
+        bucket.samples.clear();
+    }
+    if (buckets_.size() > 256) buckets_.clear();
+    for (std::size_t t = 0; t < trials().size() && !shared_.has_ended(); ++t) fill_buckets(t);
+}
+
+// All values of one instruction.
+void Walk::fill_buckets(std::size_t trial) {
+    const Trial& of = trials()[trial];
+    tuples_.clear();
+    for (auto& column : tuple_samples_) column.clear();
+    Step step{.trial = trial};
+    const StepSet unused = all_steps() & ~needed_;
+    each_step(trial, 0, step, [&](const Step& one) {
+        if (static_cast<std::size_t>(std::popcount(unused & ~needs_of(one))) >= shared_.widest()) return;
+        tuples_.push_back(one);
+        for (std::size_t k = 0; k < of.inputs.size(); ++k) {
+            const Value& value = values_[one.arguments[k]];
+            append(tuple_samples_[k], value.samples.data(), sampled * bytes_of(value.width));
+        }
+    });
+    if (tuples_.empty()) return;
+    const std::uint32_t width = width_of(of.output);
+    const std::size_t bytes = sampled * bytes_of(width);
+    output_.resize(tuples_.size() * bytes);
+    std::array<const void*, most_inputs> in{};
+    for (std::size_t k = 0; k < of.inputs.size(); ++k) in[k] = tuple_samples_[k].data();
+    run(of, std::span(in).first(of.inputs.size()), output_.data(), tuples_.size() * sampled);
+    for (std::size_t k = 0; k < tuples_.size(); ++k) {
+        Bucket& bucket = bucket_of(unused & ~needs_of(tuples_[k]), width);
+        bucket.steps.push_back(tuples_[k]);
+        append(bucket.samples, output_.data() + k * bytes, bytes);
+    }
+    shared_.spend(tuples_.size());
+}
+
+// All last instructions that use the values of a bucket, and what else nobody has used.
+bool Walk::close(const Bucket& bucket) {
+    for (std::size_t t = 0; t < trials().size() && !is_over(); ++t) {
+        const Trial& of = trials()[t];
+        if (width_of(of.output) != shared_.right_width()) continue;
+        const std::uint32_t all = 1u << of.inputs.size();
+        for (std::uint32_t positions = 1; positions < all; ++positions) {
+            if (of.is_commutative && (positions & 3) == 2) continue;  // the first two change places
+            if (close(bucket, t, positions)) return true;
+        }
+    }
+    return false;
+}
+
+// `positions`: which inputs are the bucket's values.
+bool Walk::close(const Bucket& bucket, std::size_t trial, std::uint32_t positions) {
+    const Trial& of = trials()[trial];
+    for (std::size_t k = 0; k < of.inputs.size(); ++k)
+        if ((positions >> k & 1) != 0 && width_of(of.inputs[k]) != bucket.width) return false;
+    if (static_cast<std::size_t>(std::popcount(bucket.open)) +
+            static_cast<std::size_t>(std::popcount(positions)) >
+        of.inputs.size())
+        return false;
+    bool is_found = false;
+    const auto others = [&](const auto& self, std::size_t place, Step& step, StepSet open) -> void {
+        while (place < of.inputs.size() && (positions >> place & 1) != 0) ++place;
+        if (place == of.inputs.size()) {
+            if (open == 0 && !is_found) is_found = close_with(bucket, step, positions);
+            return;
+        }
+        const bool is_second = place == 1 && of.is_commutative && (positions & 3) == 0;
+        for (std::size_t v = is_second ? step.arguments[0] : 0; v < values_.size() && !is_found; ++v) {
+            if (values_[v].width != width_of(of.inputs[place])) continue;
+            step.arguments[place] = static_cast<std::uint8_t>(v);
+            const StepSet bit = v < leaf_count() ? 0 : StepSet{1} << (v - leaf_count());
+            self(self, place + 1, step, open & ~bit);
+        }
+    };
+    Step step{.trial = trial};
+    others(others, 0, step, bucket.open);
+    return is_found;
+}
+
+bool Walk::close_with(const Bucket& bucket, Step step, std::uint32_t positions) {
+    const Trial& of = trials()[step.trial];
+    const std::size_t bytes = sampled * bytes_of(bucket.width);
+    output_.resize(side_by_side * sampled * bytes_of(width_of(of.output)));
+    for (std::size_t first = 0; first < bucket.steps.size(); first += side_by_side) {
+        const std::size_t count = std::min(side_by_side, bucket.steps.size() - first);
+        std::array<const void*, most_inputs> in{};
+        for (std::size_t k = 0; k < of.inputs.size(); ++k)
+            in[k] = (positions >> k & 1) != 0 ? bucket.samples.data() + first * bytes
+                                              : values_[step.arguments[k]].samples.data();
+        run(of, std::span(in).first(of.inputs.size()), output_.data(), count * sampled);
+        shared_.find_right(output_.data(), count, right_);
+        for (const std::uint32_t k : right_)
+            if (is_right_whole(bucket.steps[first + k], step, positions)) return true;
+        shared_.spend(count);
+    }
+    return false;
+}
+
+bool Walk::is_right_whole(const Step& before, Step last, std::uint32_t positions) {
+    compute(before, column_);
+    const Trial& of = trials()[last.trial];
+    std::array<const void*, most_inputs> in{};
+    for (std::size_t k = 0; k < of.inputs.size(); ++k) {
+        const bool is_new = (positions >> k & 1) != 0;
+        in[k] = is_new ? column_.data() : values_[last.arguments[k]].column.data();
+        if (is_new) last.arguments[k] = static_cast<std::uint8_t>(values_.size());
+    }
+    last_column_.resize(shared_.points() * bytes_of(width_of(of.output)));
+    run(of, std::span(in).first(of.inputs.size()), last_column_.data(), shared_.points());
+    if (!shared_.is_right(last_column_.data())) return false;
+    steps_.push_back(before);
+    steps_.push_back(last);
+    const bool is_kept = keep(leaf_count() + steps_.size() - 1);
+    steps_.resize(steps_.size() - 2);
+    return is_kept;
+}
+
+}  // namespace ptxgraft::search

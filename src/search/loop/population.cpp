@@ -1,0 +1,169 @@
+// Archives of elites and populations, and the choice of parents.
+
+#include "search/loop/population.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace ptxgraft::search {
+
+bool Member::is_better_than(const Member& other) const {
+    if (bound() != other.bound()) return bound() < other.bound();
+    if (cost != other.cost) return cost < other.cost;
+    return std::ranges::lexicographical_compare(descriptor, other.descriptor);
+}
+
+double sum_of(std::span<const float> errors) {
+    double sum = 0;
+    for (const float error : errors) sum += std::min(static_cast<double>(error), 1e30);
+    return sum;
+}
+
+Cell cell_of(std::span<const double> descriptor, std::span<const Axis> axes) {
+    Cell cell(axes.size(), 0);
+    for (std::size_t k = 0; k < axes.size() && k < descriptor.size(); ++k)
+        cell[k] = static_cast<std::uint32_t>(std::ranges::upper_bound(axes[k].edges, descriptor[k]) -
+                                             axes[k].edges.begin());
+    return cell;
+}
+
+bool Grid::insert(const Cell& cell, const Member& member, std::size_t depth) {
+    auto [found, is_new] = cells_.try_emplace(cell);
+    std::vector<Member>& elites = found->second;
+    if (is_new) list_.push_back(&elites);
+    const auto same = std::ranges::find(elites, member.structure, &Member::structure);
+    if (same != elites.end()) {
+        if (!member.is_better_than(*same)) return false;
+        elites.erase(same);
+    }
+    const auto place =
+        std::ranges::find_if(elites, [&](const Member& elite) { return member.is_better_than(elite); });
+    if (place == elites.end() && elites.size() >= depth) return false;
+    elites.insert(place, member);
+    if (elites.size() > depth) elites.pop_back();
+    return true;
+}
+
+const Member& Grid::any(Random& random) const {
+    const std::vector<Member>& elites = *list_[random.below(list_.size())];
+    return elites[random.below(elites.size())];
+}
+
+void Grid::clear() {
+    cells_.clear();
+    list_.clear();
+}
+
+bool Island::commit(Member member, std::span<const float> errors, const Options& options, bool is_refined) {
+    bool is_elite = false;
+    if (options.strategy == Strategy::climb) keep_best(member, errors);
+    if (member.is_feasible) {
+        is_elite = grid_.insert(cell_of(member.descriptor, options.axes), member, options.cell_depth);
+        if (is_elite && options.refine && !is_refined) {
+            to_refine_.push_back({member, Refine::shorten});
+            to_refine_.push_back({member, Refine::constants});
+        }
+    }
+    without_elite_ = is_elite ? 0 : without_elite_ + 1;
+    // one without errors among those that have some would never be chosen by them
+    if (errors.empty() && (!member.is_feasible || cases_ != 0)) return is_elite;
+    if (population_.size() < options.population) {
+        population_.push_back(std::move(member));
+        keep_errors(population_.size() - 1, errors);
+    } else {
+        population_[next_] = std::move(member);
+        keep_errors(next_, errors);
+        next_ = (next_ + 1) % population_.size();
+    }
+    return is_elite;
+}
+
+// Equals take the place of the one before, so that a climb walks along a plateau.
+void Island::keep_best(const Member& member, std::span<const float> errors) {
+    const double sum = sum_of(errors);
+    const bool is_better = !best_ || (member.is_feasible && !best_->is_feasible) ||
+                           (member.is_feasible == best_->is_feasible &&
+                            (member.is_feasible ? !best_->is_better_than(member) : sum <= best_errors_));
+    if (!is_better) return;
+    best_ = member;
+    best_errors_ = sum;
+}
+
+// All rows have as many cases as the first one had; cases that another lacks are infinitely wrong.
+void Island::keep_errors(std::size_t place, std::span<const float> errors) {
+    if (cases_ == 0) {
+        cases_ = errors.size();
+        errors_.assign(population_.size() * cases_, INFINITY);
+    }
+    errors_.resize(population_.size() * cases_, INFINITY);
+    float* const row = errors_.data() + place * cases_;
+    for (std::size_t c = 0; c < cases_; ++c) row[c] = c < errors.size() ? errors[c] : INFINITY;
+}
+
+// La Cava et al., 2016: epsilon is the median of the distances from the median, of each case; here of a
+// sample of the population.
+void Island::measure_spread() {
+    constexpr std::size_t sampled = 64;
+    epsilon_.assign(population_.empty() ? 0 : cases_, 0);
+    const std::size_t step = std::max<std::size_t>(population_.size() / sampled, 1);
+    std::vector<float> values;
+    for (std::size_t c = 0; c < epsilon_.size(); ++c) {
+        values.clear();
+        for (std::size_t k = 0; k < population_.size(); k += step) values.push_back(error(k, c));
+        const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+        std::ranges::nth_element(values, middle);
+        const float median = *middle;
+        if (!std::isfinite(median)) continue;
+        for (float& value : values) value = std::abs(value - median);
+        std::ranges::nth_element(values, middle);
+        if (std::isfinite(*middle)) epsilon_[c] = *middle;
+    }
+}
+
+const Member& Island::lexicase(Random& random, std::size_t tournament) const {
+    thread_local std::vector<std::size_t> left;  // of this call alone; kept for its memory
+    left.clear();
+    for (std::size_t k = 0; k < tournament; ++k) left.push_back(random.below(population_.size()));
+    constexpr std::size_t most_cases = 24;  // behind them hardly any choice is left
+    for (std::size_t k = 0; k < most_cases && !epsilon_.empty() && left.size() > 1; ++k) {
+        const std::size_t c = random.below(epsilon_.size());
+        float best = INFINITY;
+        for (const std::size_t place : left) best = std::min(best, error(place, c));
+        const float limit = best + epsilon_[c];
+        std::erase_if(left, [&](std::size_t place) { return error(place, c) > limit; });
+    }
+    if (epsilon_.empty())
+        return population_[*std::ranges::min_element(left, [&](std::size_t a, std::size_t b) {
+            return population_[a].is_better_than(population_[b]);
+        })];
+    return population_[left[random.below(left.size())]];
+}
+
+const Member* Island::parent(Random& random, const Options& options) const {
+    constexpr double from_the_archive = 0.5;
+    if (empty()) return nullptr;
+    if (!grid_.empty() && (population_.empty() || random.chance(from_the_archive))) return &grid_.any(random);
+    return &lexicase(random, options.tournament);
+}
+
+std::optional<Island::ToRefine> Island::next_to_refine() {
+    if (to_refine_.empty()) return std::nullopt;
+    ToRefine next = std::move(to_refine_.front());
+    to_refine_.pop_front();
+    return next;
+}
+
+void Island::start_again() {
+    grid_.clear();
+    population_.clear();
+    errors_.clear();
+    cases_ = 0;
+    next_ = 0;
+    epsilon_.clear();
+    to_refine_.clear();
+    best_.reset();
+    without_elite_ = 0;
+}
+
+}  // namespace ptxgraft::search
