@@ -59,8 +59,8 @@ struct EmulatorOptions {
                         ///< go on from
     /// Global memory is the memory of this process, at its own addresses: kernels work on what the host has,
     /// whoever allocated it. A launch sees what was mapped when it began, and may write what the host may;
-    /// nothing unmaps it meanwhile. Where one object in it ends and what of it was written is not known: there
-    /// only races and accesses to what is not mapped are found. All other memory is checked as ever.
+    /// nothing unmaps it meanwhile. Where one object in it ends and what of it was written is not known:
+    /// only races and accesses to what is not mapped are found there. All other memory is checked as ever.
     bool process_memory = false;
     /// Host memory for the shadow memory that races are looked for in, of one block or cluster at a time on
     /// each host thread: a quarter to five times of what the block accesses. What was accessed first is

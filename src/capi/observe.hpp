@@ -11,9 +11,9 @@
 
 namespace ptxgraft::capi {
 
-/// A trace and a profile. The emulator that it observes may live on in kernels when the device is destroyed:
-/// an Observation is never freed, but what it holds is, once it is ended. The trace's callback may read, clear
-/// and end what calls it.
+/// A trace and a profile. The emulator that it observes may live on in kernels when the device is
+/// destroyed: an Observation is never freed, but what it holds is, once it is ended. The trace's callback
+/// may read, clear and end what calls it.
 class Observation : public EmulatorObserver {
   public:
     /// Null where nothing of this is asked for. Its last owner ends it.
