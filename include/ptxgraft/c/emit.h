@@ -29,7 +29,8 @@ extern "C" {
 /** A module that is put together. Threads: one at a time uses it, and the builders of it. */
 typedef struct ptxgraft_emitter ptxgraft_emitter;
 /** A function of it, which lives as long as the emitter. A call of it that fails adds nothing, but for a site
-    whose body fails, and is an error of the module: ptxgraft_emitter_get_ptx() gives the first of them again. */
+    whose body fails, and is an error of the module: ptxgraft_emitter_get_ptx() gives the first of them
+    again. */
 typedef struct ptxgraft_builder ptxgraft_builder;
 
 /** `target` may be null: "sm_90a". `version` is "8.6"; null: 9.0, or the first that has the target. */
