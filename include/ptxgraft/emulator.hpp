@@ -60,7 +60,8 @@ struct EmulatorOptions {
     /// Global memory is the memory of this process, at its own addresses: kernels work on what the host has,
     /// whoever allocated it. A launch sees what was mapped when it began, and may write what the host may;
     /// nothing unmaps it meanwhile. Where one object in it ends and what of it was written is not known:
-    /// only races and accesses to what is not mapped are found there. All other memory is checked as ever.
+    /// only races, accesses to what is not mapped, and stores of what nothing wrote are found there. All
+    /// other memory is checked as ever.
     bool process_memory = false;
     /// Host memory for the shadow memory that races are looked for in, of one block or cluster at a time on
     /// each host thread: a quarter to five times of what the block accesses. What was accessed first is

@@ -160,7 +160,7 @@ TEST(CApiEmit, ACallFailsAlsoBehindOneThatFailed) {
         EXPECT_EQ(ptxgraft_builder_add_label(&name, k, "a b"), PTXGRAFT_STATUS_argument_invalid);
         EXPECT_EQ(ptxgraft_builder_add_parameter(k, "u32", "n", 0, 0), PTXGRAFT_STATUS_name_redeclared);
         EXPECT_EQ(ptxgraft_builder_add_argument(&name, k, "u32", "n"), PTXGRAFT_STATUS_name_redeclared);
-        EXPECT_EQ(ptxgraft_builder_add_result(k, "u32", "n"), PTXGRAFT_STATUS_name_redeclared);
+        EXPECT_EQ(ptxgraft_builder_add_result(k, "u32", "n"), PTXGRAFT_STATUS_directive_invalid);
         EXPECT_INVALID(ptxgraft_builder_add_parameter(k, "u32", "a b", 0, 0), "'a b' is no name");
         EXPECT_EQ(ptxgraft_builder_add_variable(k, &tile), PTXGRAFT_STATUS_name_redeclared);
         EXPECT_EQ(ptxgraft_builder_set_directives(k, &directives), PTXGRAFT_STATUS_directive_invalid);

@@ -77,7 +77,8 @@ typedef struct ptxgraft_device_options {
         the device, and ptxgraft_buffer_create_borrowed lends what the host has. A launch sees what was mapped
         when it began, and may write what the host may, by mistake too; nothing unmaps it meanwhile. Where
         one object ends and what of it was written is not known then: there only accesses to what is not
-        mapped and races are found. Registers, shared and local memory are checked as ever. */
+        mapped, races, and stores of what nothing wrote are found. Registers, shared and local memory are
+        checked as ever. */
     uint32_t process_memory;
     uint32_t zero; /**< always 0 */
 } ptxgraft_device_options;

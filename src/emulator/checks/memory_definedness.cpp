@@ -111,15 +111,21 @@ void MemoryDefinedness::remember(Space space, std::uint64_t address, unsigned la
         space, address, space == Space::local ? warp_.number() * lane_count + lane : 0, bytes, stored);
 }
 
+// The memory of a process has no definedness bits, but what is written there is looked at.
+bool MemoryDefinedness::is_looked_at(const Located& at) const {
+    return at.written != nullptr || (at.is_global && warp_.checks().has(EmulatorCheck::unwritten));
+}
+
 bool MemoryDefinedness::note_stored(const Access& access, const Ref* refs, std::uint32_t mask,
                                     const Located& at) {
-    if (at.written == nullptr) return true;
+    if (!is_looked_at(at)) return true;
     const std::size_t whole = std::size_t{access.bytes} * access.count;
     const std::vector<std::uint32_t>& written = warp_.frame().states.written;
     std::uint32_t all = ~0u;
     for (unsigned i = 0; i < access.count; ++i)
         all &= is_register(refs[i]) ? written[index_of(refs[i])] : ~0u;
     if ((mask & ~all) == 0) {
+        if (at.written == nullptr) return true;
         if (at.consecutive)
             std::memset(at.written + at.offsets[0], all_bits, whole * lane_count);
         else
@@ -144,13 +150,13 @@ bool MemoryDefinedness::store_element(const Access& access, Ref ref, unsigned el
         const std::uint8_t* const from = &states[lane * bytes];
         const std::size_t to = at.offsets[lane] + element * bytes;
         const bool any = std::any_of(from, from + bytes, [](std::uint8_t bits) { return bits != 0; });
-        std::copy_n(from, bytes, at.written + to);
+        if (at.written != nullptr) std::copy_n(from, bytes, at.written + to);
         if (are_defined(from, bytes)) return true;
         if (at.is_global && !is_gap && (!any || origin.is_value)) {
-            std::memset(at.written + to, all_bits, bytes);
+            if (at.written != nullptr) std::memset(at.written + to, all_bits, bytes);
             return registers.report_unwritten(ref, 1u << lane);
         }
-        remember(space_of(at), at.begin + to, lane, bytes, origin);
+        if (at.written != nullptr) remember(space_of(at), at.begin + to, lane, bytes, origin);
         return true;
     });
 }

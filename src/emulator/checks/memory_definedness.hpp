@@ -44,6 +44,7 @@ class MemoryDefinedness {
                   const Origin& origin);
 
   private:
+    [[nodiscard]] bool is_looked_at(const Located& at) const;
     [[nodiscard]] bool require_bytes(std::uint8_t* written, std::uint64_t address, unsigned lane,
                                      std::uint32_t bytes);
     [[nodiscard]] bool store_element(const Access& access, Ref ref, unsigned element, std::uint32_t mask,
