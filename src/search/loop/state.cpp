@@ -165,14 +165,26 @@ State::Drawing State::begin_drawing(std::uint64_t block) {
     return drawing;
 }
 
+// Slots of one island behind one another: what parents are chosen from then stays in the cache. Each is drawn
+// as it would be in any other order.
+std::vector<std::size_t> State::by_island(std::uint64_t first, const std::vector<std::size_t>& open) const {
+    std::vector<std::size_t> begins(islands_.size() + 1, 0), order(open.size());
+    const auto island = [&](std::size_t place) { return (first + place) % islands_.size(); };
+    for (const std::size_t place : open) ++begins[island(place) + 1];
+    std::partial_sum(begins.begin(), begins.end(), begins.begin());
+    for (const std::size_t place : open) order[begins[island(place)]++] = place;
+    return order;
+}
+
 std::optional<Block> State::draw(std::uint64_t block, std::uint32_t threads,
                                  const std::function<bool()>& is_over) {
     if (!drawing_) drawing_ = begin_drawing(block);
     Drawing& now = *drawing_;
     const std::uint64_t first = block * options_.block;
     while (now.attempt < options_.attempts && !now.open.empty() && now.in_vain < draws_in_vain) {
-        for_all(now.open.size(), threads, is_over,
-                [&](std::size_t k) { draw_one(first + now.open[k], now.attempt, now.drawn[now.open[k]]); });
+        const std::vector<std::size_t> order = by_island(first, now.open);
+        for_all(order.size(), threads, is_over,
+                [&](std::size_t k) { draw_one(first + order[k], now.attempt, now.drawn[order[k]]); });
         if (is_over()) return std::nullopt;  // this attempt is made again
         keep_new(now);
         ++now.attempt;

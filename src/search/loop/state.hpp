@@ -76,6 +76,8 @@ class State {
         std::uint64_t in_vain = 0;  ///< the last draws
     };
     [[nodiscard]] Drawing begin_drawing(std::uint64_t block);
+    [[nodiscard]] std::vector<std::size_t> by_island(std::uint64_t first,
+                                                     const std::vector<std::size_t>& open) const;
     void keep_new(Drawing& drawing);
     [[nodiscard]] Block finished(Drawing drawing);
     void adapt();
