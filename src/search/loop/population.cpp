@@ -160,9 +160,8 @@ const Member& Island::lexicase(Random& random, std::size_t tournament) const {
         left = left.first(keep_near_best(left, c));
     }
     if (epsilon_.empty())
-        return population_[*std::ranges::min_element(left, [&](Place a, Place b) {
-            return population_[a].is_better_than(population_[b]);
-        })];
+        return population_[*std::ranges::min_element(
+            left, [&](Place a, Place b) { return population_[a].is_better_than(population_[b]); })];
     return population_[left[random.below(left.size())]];
 }
 
