@@ -3,6 +3,7 @@
 #include "search/loop/population.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -121,22 +122,46 @@ void Island::measure_spread() {
     }
 }
 
+// Of the places those whose error is within epsilon of the least one, in their order. Without a branch on what
+// is kept: that is a coin's toss.
+std::size_t Island::keep_near_best(std::span<Place> left, std::size_t c) const {
+    constexpr std::size_t at_once = 64;
+    std::array<float, at_once> some;  // errors, each read from its row once
+    const auto errors_at = [&](std::size_t k) { return errors_[left[k] * cases_ + c]; };
+    const std::size_t in_hand = std::min(left.size(), at_once);
+    float best = INFINITY;
+    for (std::size_t k = 0; k < in_hand; ++k) best = std::min(best, some[k] = errors_at(k));
+    for (std::size_t k = in_hand; k < left.size(); ++k) best = std::min(best, errors_at(k));
+    const float limit = best + epsilon_[c];
+    std::size_t kept = 0;
+    for (std::size_t k = 0; k < in_hand; ++k) {
+        left[kept] = left[k];
+        kept += static_cast<std::size_t>(some[k] <= limit);
+    }
+    for (std::size_t k = in_hand; k < left.size(); ++k) {
+        left[kept] = left[k];
+        kept += static_cast<std::size_t>(errors_at(kept) <= limit);
+    }
+    return kept;
+}
+
 const Member& Island::lexicase(Random& random, std::size_t tournament) const {
-    thread_local std::vector<std::size_t> left;  // of this call alone; kept for its memory
-    left.clear();
-    for (std::size_t k = 0; k < tournament; ++k) left.push_back(random.below(population_.size()));
+    thread_local std::vector<Place> drawn;  // of this call alone; kept for its memory
+    drawn.resize(tournament);
+    for (Place& place : drawn) place = static_cast<Place>(random.below(population_.size()));
+    std::span<Place> left = drawn;
     constexpr std::size_t most_cases = 24;  // behind them hardly any choice is left
-    for (std::size_t k = 0; k < most_cases && !epsilon_.empty() && left.size() > 1; ++k) {
+    std::array<std::size_t, most_cases> tried{};
+    for (std::size_t k = 0, count = 0; k < most_cases && !epsilon_.empty() && left.size() > 1; ++k) {
         const std::size_t c = random.below(epsilon_.size());
-        float best = INFINITY;
-        for (const std::size_t place : left) best = std::min(best, error(place, c));
-        const float limit = best + epsilon_[c];
-        std::erase_if(left, [&](std::size_t place) { return error(place, c) > limit; });
+        // a case that comes again drops nobody: the least error of fewer is no less
+        if (std::find(tried.begin(), tried.begin() + count, c) != tried.begin() + count) continue;
+        tried[count++] = c;
+        left = left.first(keep_near_best(left, c));
     }
     if (epsilon_.empty())
-        return population_[*std::ranges::min_element(left, [&](std::size_t a, std::size_t b) {
-            return population_[a].is_better_than(population_[b]);
-        })];
+        return population_[*std::ranges::min_element(
+            left, [&](Place a, Place b) { return population_[a].is_better_than(population_[b]); })];
     return population_[left[random.below(left.size())]];
 }
 

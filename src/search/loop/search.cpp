@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <ctime>
 #include <deque>
@@ -133,7 +134,8 @@ struct Search::Data {
     std::optional<Store> store;
     std::deque<Block> blocks;  // drawn and not wholly committed
     std::uint64_t next_block = 0;
-    std::uint32_t threads = 1;
+    Crew alone{1};
+    Crew* crew = &alone;  // of the run
     std::vector<GateCount> gates;
     std::uint64_t empty_blocks = 0, empty_draws = 0;  // the last ones that were drawn
     bool is_exhausted = false;
@@ -144,7 +146,7 @@ struct Search::Data {
     // ---- the log
     // Whether it was drawn, or left off because the run is over.
     bool draw_next(const std::function<bool()>& is_over = never) {
-        auto drawn = state->draw(next_block, threads, is_over);
+        auto drawn = state->draw(next_block, *crew, is_over);
         if (!drawn) return false;
         ++next_block;
         blocks.push_back(std::move(*drawn));
@@ -171,8 +173,8 @@ struct Search::Data {
         if (!done) broken = done.error();
         return done;
     }
-    // Commits what has its result, from the front on, up to the candidate behind which the run ends: that
-    // is a function of the log alone, whatever else was judged with it.
+    // Commits what is ready, from the front on, up to the candidate behind which the run ends: that is a
+    // function of the log alone, whatever else was judged with it. Others may be judged meanwhile.
     Expected<void> commit(const std::function<bool()>& ends = never,
                           const std::function<bool()>& is_over = never) {
         if (broken) return tl::unexpected(*broken);
@@ -181,10 +183,10 @@ struct Search::Data {
     Expected<void> commit_all(const std::function<bool()>& ends, const std::function<bool()>& is_over) {
         while (draw_ahead(is_over) && !blocks.empty()) {
             Block& block = blocks.front();
-            const bool is_next = !block.is_done() && block.results[block.committed] && !ends();
+            const bool is_next = block.committed < block.ready && !ends();
             const bool begins = block.committed == 0 && (block.is_done() || is_next);
             if (begins && store) TRY(store->add(block.counts));
-            for (; !block.is_done() && block.results[block.committed] && !ends(); ++block.committed) {
+            for (; block.committed < block.ready && !ends(); ++block.committed) {
                 Candidate& candidate = block.candidates[block.committed];
                 Result& result = *block.results[block.committed];
                 if (store) TRY(store->add(candidate, result));
@@ -193,9 +195,19 @@ struct Search::Data {
             if (!block.is_done()) break;
             state->end_block(block.counts.block);
             blocks.pop_front();
+            if (store) TRY(store->flush());  // gates that write to the file as well need not wait for a draw
         }
         if (store) TRY(store->flush());
         return {};
+    }
+    void note_ready() {
+        for (Block& block : blocks) block.note_ready();
+    }
+    // That have their results and are not committed.
+    [[nodiscard]] std::uint64_t ready() const {
+        std::uint64_t count = 0;
+        for (const Block& block : blocks) count += block.ready - block.committed;
+        return count;
     }
     Expected<void> resume();
     Expected<void> replay(const std::vector<BlockCounts>& counts,
@@ -209,11 +221,20 @@ struct Search::Data {
     // At most n that nobody has asked for.
     std::vector<Waiting> take(std::size_t n) {
         std::vector<Waiting> taken;
-        for (Block& block : blocks)
-            for (; block.asked < block.candidates.size() && taken.size() < n; ++block.asked)
-                if (!block.results[block.asked])
-                    taken.push_back({&block.candidates[block.asked], &block.results[block.asked]});
+        for (Block& block : blocks) take(block, n, taken);
         return taken;
+    }
+    // At most n of one block: while they are judged those of the block before are committed.
+    std::vector<Waiting> take_of_one(std::size_t n) {
+        std::vector<Waiting> taken;
+        for (Block& block : blocks)
+            if (taken.empty()) take(block, n, taken);
+        return taken;
+    }
+    static void take(Block& block, std::size_t n, std::vector<Waiting>& taken) {
+        for (; block.asked < block.candidates.size() && taken.size() < n; ++block.asked)
+            if (!block.results[block.asked])
+                taken.push_back({&block.candidates[block.asked], &block.results[block.asked]});
     }
     // They were not judged: they are asked for again.
     void give_back(std::span<const Waiting> waiting) {
@@ -233,8 +254,14 @@ struct Search::Data {
     // ---- gates
     void judge(std::span<Gate* const> with, std::span<const Waiting> waiting,
                std::vector<Counts>& counts) const;
-    Expected<void> judge_all(std::span<Gate* const> with, std::span<const Waiting> waiting,
-                             std::vector<Counts>& counts, const std::function<bool()>& is_over);
+    // What a run asks for, and says, while it goes on.
+    struct Course {
+        std::function<bool()> ends, is_over;  // behind a candidate; by a clock or a wish
+        std::function<void()> told;           // what was committed
+    };
+    Expected<void> judge_and_commit(std::span<Gate* const> with, std::span<const Waiting> waiting,
+                                    std::vector<Counts>& counts, const Course& course);
+    Expected<void> check_judged(std::span<const Waiting> waiting);
     Expected<void> count(std::span<Gate* const> with, std::vector<Counts>& counts, Spending& spending);
     Expected<void> note_stop(std::string_view stop);
 
@@ -310,6 +337,7 @@ Expected<void> Search::Data::replay(const std::vector<BlockCounts>& counts,
         blocks.pop_front();
         if (!is_exhausted) TRY(draw());
     }
+    note_ready();
     return commit();  // blocks without candidates, and a new search's first
 }
 
@@ -356,6 +384,7 @@ Expected<void> Search::tell(std::span<const Result> results) {
                         std::to_string(result.index) + ", whose numbers, status or genome are none");
         if (!*place) *place = result;
     }
+    data_->note_ready();
     return data_->commit();
 }
 
@@ -398,21 +427,35 @@ void Search::Data::judge(std::span<Gate* const> with, std::span<const Waiting> w
     }
 }
 
-Expected<void> Search::Data::judge_all(std::span<Gate* const> with, std::span<const Waiting> waiting,
-                                       std::vector<Counts>& counts, const std::function<bool()>& is_over) {
-    std::atomic<std::size_t> next = 0;
-    const std::size_t parts = (waiting.size() + judged_at_once - 1) / judged_at_once;
+// Some are judged by all threads; the calling one first commits what was judged before them, and draws what
+// has to be drawn then. Where the run ends with one of those, no more is judged.
+Expected<void> Search::Data::judge_and_commit(std::span<Gate* const> with, std::span<const Waiting> waiting,
+                                              std::vector<Counts>& counts, const Course& course) {
+    std::atomic<bool> has_ended = false;
+    Expected<void> committed;
     try {
-        on_threads(std::min<std::size_t>(threads, parts), [&](std::size_t) {
-            for (std::size_t first = next.fetch_add(judged_at_once); first < waiting.size() && !is_over();
-                 first = next.fetch_add(judged_at_once))
-                judge(with, waiting.subspan(first, std::min(judged_at_once, waiting.size() - first)), counts);
+        const std::size_t parts = (waiting.size() + judged_at_once - 1) / judged_at_once;
+        Crew::Task judging(*crew, parts, [&](std::size_t part) {
+            if (has_ended || course.is_over()) return;
+            const std::size_t first = part * judged_at_once;
+            judge(with, waiting.subspan(first, std::min(judged_at_once, waiting.size() - first)), counts);
         });
+        committed = commit(course.ends, course.is_over);
+        has_ended = !committed || course.ends();
+        course.told();
+        judging.finish();
     } catch (...) {  // of a gate
         give_back(waiting);
         throw;
     }
     for (Block& block : blocks) block.asked = block.committed;  // those that are not judged any more
+    TRY(check_judged(waiting));
+    note_ready();
+    return committed;
+}
+
+// No result of a gate is kept unless all are usable.
+Expected<void> Search::Data::check_judged(std::span<const Waiting> waiting) {
     const auto wrong = std::ranges::find_if(
         waiting, [&](const Waiting& w) { return *w.result && !is_usable(**w.result, space); });
     if (wrong == waiting.end()) return {};
@@ -454,7 +497,9 @@ Expected<void> Search::Data::note_stop(std::string_view stop) {
 Expected<Summary> Search::run(std::span<Gate* const> gates, const RunOptions& options) {
     Data& d = *data_;
     TRY(d.note_stop({}));
-    d.threads = thread_count(options.threads);
+    Crew crew(thread_count(options.threads));
+    d.crew = &crew;
+    const std::unique_ptr<Data, void (*)(Data*)> at_end(&d, [](Data* of) { of->crew = &of->alone; });
     Spending spending(options.budget, gates);
     const std::uint64_t judged_before = d.state->judged();
     std::vector<Counts> counts(gates.size());
@@ -462,6 +507,7 @@ Expected<Summary> Search::run(std::span<Gate* const> gates, const RunOptions& op
     d.gpu_seconds.clear();
     for (const Gate* gate : gates) d.gpu_seconds.push_back(gate->gpu_seconds());
     for (Block& block : d.blocks) block.asked = block.committed;  // what nobody has told is judged here
+    d.note_ready();
 
     const auto judged = [&] { return d.state->judged() - judged_before; };
     const auto is_asked = [&] { return options.stop != nullptr && options.stop->load(); };
@@ -487,16 +533,22 @@ Expected<Summary> Search::run(std::span<Gate* const> gates, const RunOptions& op
         return Summary{why, d.state->judged(), d.best()};
     };
     for (;;) {
-        if (const auto why = stop()) return ended(*why);
-        std::uint64_t most = std::min<std::uint64_t>(spending.left(judged()), d.options.block);
-        // what is judged behind the end is judged in vain
-        if (options.stagnation != 0) most = std::min(most, options.stagnation - d.state->without_gain());
-        const std::vector<Data::Waiting> waiting = d.take(most);
-        if (waiting.empty() && d.blocks.empty()) return ended(Stop::exhausted);
-        TRY(d.judge_all(gates, waiting, counts, is_over));
+        const auto why = stop();
+        // What is ready counts as judged; what is judged behind the end is judged in vain.
+        const std::uint64_t ready = d.ready(), still = d.state->without_gain() + ready;
+        std::uint64_t most =
+            why ? 0 : std::min<std::uint64_t>(spending.left(judged() + ready), d.options.block);
+        if (options.stagnation != 0)
+            most = std::min(most, options.stagnation - std::min(options.stagnation, still));
+        const std::vector<Data::Waiting> waiting = d.take_of_one(most);
+        if (waiting.empty() && ready == 0 && why) return ended(*why);
+        if (waiting.empty() && d.blocks.empty()) return ended(why.value_or(Stop::exhausted));
+        const auto told = [&] {
+            if (options.progress && ready != 0) options.progress(ledger());
+        };
+        TRY(d.judge_and_commit(gates, waiting, counts, {ends, is_over, told}));
         TRY(d.count(gates, counts, spending));
-        TRY(d.commit(ends, is_over));
-        if (options.progress) options.progress(ledger());
+        if (why) return ended(stop().value_or(*why));
     }
 }
 

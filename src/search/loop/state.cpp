@@ -3,10 +3,8 @@
 #include "search/loop/state.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <numeric>
 
-#include "base/threads.hpp"
 #include "base/try.hpp"
 
 namespace ptxgraft::search {
@@ -29,20 +27,6 @@ std::vector<Genome> seeds_of(const Space& space) {
         made[k].tunables.assign(space.tunables.size(), 0);
     }
     return made;
-}
-
-// Calls work(k) for all k, in chunks, on some threads, until it is over.
-template <class Work>
-void for_all(std::size_t count, std::uint32_t threads, const std::function<bool()>& is_over, Work work) {
-    constexpr std::size_t chunk = 32;
-    std::atomic<std::size_t> next = 0;
-    on_threads(std::min<std::size_t>(threads, (count + chunk - 1) / chunk), [&](std::size_t) {
-        for (;;) {
-            const std::size_t first = next.fetch_add(chunk);
-            if (first >= count || is_over()) return;
-            for (std::size_t k = first; k < std::min(count, first + chunk); ++k) work(k);
-        }
-    });
 }
 
 }  // namespace
@@ -165,14 +149,30 @@ State::Drawing State::begin_drawing(std::uint64_t block) {
     return drawing;
 }
 
-std::optional<Block> State::draw(std::uint64_t block, std::uint32_t threads,
-                                 const std::function<bool()>& is_over) {
+// Slots of one island behind one another: what parents are chosen from then stays in the cache. Each is drawn
+// as it would be in any other order.
+std::vector<std::size_t> State::by_island(std::uint64_t first, const std::vector<std::size_t>& open) const {
+    std::vector<std::size_t> begins(islands_.size() + 1, 0), order(open.size());
+    const auto island = [&](std::size_t place) { return (first + place) % islands_.size(); };
+    for (const std::size_t place : open) ++begins[island(place) + 1];
+    std::partial_sum(begins.begin(), begins.end(), begins.begin());
+    for (const std::size_t place : open) order[begins[island(place)]++] = place;
+    return order;
+}
+
+std::optional<Block> State::draw(std::uint64_t block, Crew& crew, const std::function<bool()>& is_over) {
+    constexpr std::size_t drawn_at_once = 32;
     if (!drawing_) drawing_ = begin_drawing(block);
     Drawing& now = *drawing_;
     const std::uint64_t first = block * options_.block;
     while (now.attempt < options_.attempts && !now.open.empty() && now.in_vain < draws_in_vain) {
-        for_all(now.open.size(), threads, is_over,
-                [&](std::size_t k) { draw_one(first + now.open[k], now.attempt, now.drawn[now.open[k]]); });
+        const std::vector<std::size_t> order = by_island(first, now.open);
+        crew.run((order.size() + drawn_at_once - 1) / drawn_at_once, [&](std::size_t part) {
+            if (is_over()) return;
+            const std::size_t end = std::min(order.size(), (part + 1) * drawn_at_once);
+            for (std::size_t k = part * drawn_at_once; k < end; ++k)
+                draw_one(first + order[k], now.attempt, now.drawn[order[k]]);
+        });
         if (is_over()) return std::nullopt;  // this attempt is made again
         keep_new(now);
         ++now.attempt;

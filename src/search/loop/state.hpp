@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "search/archive/store.hpp"
+#include "search/loop/crew.hpp"
 #include "search/loop/guesser.hpp"
 #include "search/loop/key_set.hpp"
 #include "search/loop/operators.hpp"
@@ -26,7 +27,11 @@ struct Block {
     std::vector<Candidate> candidates = {};           ///< in the order of their indices
     std::vector<std::optional<Result>> results = {};  ///< for each
     std::size_t asked = 0, committed = 0;             ///< from the front
+    std::size_t ready = 0;  ///< from the front: have their results, which nobody changes any more
     [[nodiscard]] bool is_done() const { return committed == candidates.size(); }
+    void note_ready() {
+        while (ready < candidates.size() && results[ready]) ++ready;
+    }
 };
 
 /// A space is exhausted where so many draws in a row gave nothing new: three blocks of default options.
@@ -40,7 +45,7 @@ class State {
 
     /// The block's candidates, whose keys were not seen before. Where `is_over` says so, which any thread
     /// asks now and then, it is left off and there is none; the same call then goes on with what was drawn.
-    [[nodiscard]] std::optional<Block> draw(std::uint64_t block, std::uint32_t threads,
+    [[nodiscard]] std::optional<Block> draw(std::uint64_t block, Crew& crew,
                                             const std::function<bool()>& is_over);
     /// A block that was drawn before: what its drawing changed.
     void note_drawn(const Block& block);
@@ -76,6 +81,8 @@ class State {
         std::uint64_t in_vain = 0;  ///< the last draws
     };
     [[nodiscard]] Drawing begin_drawing(std::uint64_t block);
+    [[nodiscard]] std::vector<std::size_t> by_island(std::uint64_t first,
+                                                     const std::vector<std::size_t>& open) const;
     void keep_new(Drawing& drawing);
     [[nodiscard]] Block finished(Drawing drawing);
     void adapt();
