@@ -39,7 +39,7 @@ extern "C" __global__ void __launch_bounds__(threads, 1) __cluster_dims__(cluste
                const float* __restrict__ bias, const Out* __restrict__ residual, Out* __restrict__ c,
                const __grid_constant__ TensorMap map_c, u32 m, u32 n, u32 k, u32 batch,
                float* __restrict__ statistics) {
-    run([&] { return Tiles(m, n, batch); }, a, b, k,
+    run([&] { return Tiles(m, n, batch); }, Matrices{a, b}, k,
         {c,
          &map_c,
          n * sizeof(Out) % 16 == 0,

@@ -2,7 +2,7 @@
 /// @file wgmma.cuh
 /// The parts of the GEMMs for the tensor cores of sm_90a: c = a b, where the tunables below say of what type
 /// and order the matrices are and how the work is shared out. wgmma.md explains the design. wgmma.cu and
-/// grouped.cu differ in how they walk over the tiles of c.
+/// grouped.cu differ in how they walk over the tiles of c, conv/wgmma.cu in what it copies.
 ///
 /// A block is one warpgroup that copies (of which one thread works) and two that multiply. Tiles of a and b
 /// pass from it to them through a ring of stages in shared memory. A stage has two mbarriers: `full`, which
@@ -40,45 +40,53 @@ struct Result {
 
 // ---- the producer, one thread
 
-/// Copies the stage's part of a and b. Blocks of a cluster that share a tile each copy their half to both.
-__device__ inline void copy_stage(const TensorMap& a, const TensorMap& b, const Tile& tile, u32 k0, u32 stage,
-                                  u32 rank) {
-    const u32 to = shared_address(shared) + stage * stage_bytes, full = full_of(stage);
-    // Panels of 64 columns where the tile's rows run along m or n, else the tile as it is.
-    constexpr u32 rows_a = tile_m / cluster_n, parts_a = major_a == Major::k ? 1 : rows_a / 64;
-    constexpr u32 rows_b = tile_n / cluster_m, parts_b = major_b == Major::k ? 1 : rows_b / 64;
-    const u32 own_a = cluster_n > 1 ? rank * rows_a : 0, own_b = cluster_m > 1 ? rank * rows_b : 0;
-    const u32 to_a = to + own_a * row_bytes, to_b = to + a_bytes + own_b * row_bytes;
-#pragma unroll
-    for (u32 i = 0; i < parts_a; ++i) {
-        const u32 row = tile.row + own_a + 64 * i;
-        const u32 x = major_a == Major::k ? k0 : row, y = major_a == Major::k ? row : k0;
-        if constexpr (cluster_n > 1)
-            tma_load_3d_multicast(to_a + i * 64 * row_bytes, a, full, x, y, tile.batch_a, 3);
-        else
-            tma_load_3d(to_a + i * 64 * row_bytes, a, full, x, y, tile.batch_a);
-    }
-#pragma unroll
-    for (u32 i = 0; i < parts_b; ++i) {
-        const u32 col = tile.col + own_b + 64 * i;
-        const u32 x = major_b == Major::k ? k0 : col, y = major_b == Major::k ? col : k0;
-        if constexpr (cluster_m > 1)
-            tma_load_3d_multicast(to_b + i * 64 * row_bytes, b, full, x, y, tile.batch_b, 3);
-        else
-            tma_load_3d(to_b + i * 64 * row_bytes, b, full, x, y, tile.batch_b);
-    }
-}
+/// What a producer copies where a and b are matrices: the stage's part of both. Blocks of a cluster that share
+/// a tile each copy their half to both.
+struct Matrices {
+    const TensorMap &a, &b;
 
-template <class Walk>
-__device__ inline void produce(Walk walk, const TensorMap& a, const TensorMap& b, u32 k, u32 rank) {
+    __device__ void begin(const Tile&, u32) {}
+    __device__ void copy(const Tile& tile, u32 k0, u32 stage, u32 rank) {
+        const u32 to = shared_address(shared) + stage * stage_bytes, full = full_of(stage);
+        // Panels of 64 columns where the tile's rows run along m or n, else the tile as it is.
+        constexpr u32 rows_a = tile_m / cluster_n, parts_a = major_a == Major::k ? 1 : rows_a / 64;
+        constexpr u32 rows_b = tile_n / cluster_m, parts_b = major_b == Major::k ? 1 : rows_b / 64;
+        const u32 own_a = cluster_n > 1 ? rank * rows_a : 0, own_b = cluster_m > 1 ? rank * rows_b : 0;
+        const u32 to_a = to + own_a * row_bytes, to_b = to + a_bytes + own_b * row_bytes;
+#pragma unroll
+        for (u32 i = 0; i < parts_a; ++i) {
+            const u32 row = tile.row + own_a + 64 * i;
+            const u32 x = major_a == Major::k ? k0 : row, y = major_a == Major::k ? row : k0;
+            if constexpr (cluster_n > 1)
+                tma_load_3d_multicast(to_a + i * 64 * row_bytes, a, full, x, y, tile.batch_a, 3);
+            else
+                tma_load_3d(to_a + i * 64 * row_bytes, a, full, x, y, tile.batch_a);
+        }
+#pragma unroll
+        for (u32 i = 0; i < parts_b; ++i) {
+            const u32 col = tile.col + own_b + 64 * i;
+            const u32 x = major_b == Major::k ? k0 : col, y = major_b == Major::k ? col : k0;
+            if constexpr (cluster_m > 1)
+                tma_load_3d_multicast(to_b + i * 64 * row_bytes, b, full, x, y, tile.batch_b, 3);
+            else
+                tma_load_3d(to_b + i * 64 * row_bytes, b, full, x, y, tile.batch_b);
+        }
+    }
+};
+
+/// `inputs` has the maps `a` and `b`, and copies a stage of them; before the first one of a tile it is told
+/// which that is.
+template <class Walk, class Inputs>
+__device__ inline void produce(Walk walk, Inputs inputs, u32 k, u32 rank) {
     RingPlace<stages> place{0, 1};
     Tile tile;
     while (walk.next(tile)) {
+        inputs.begin(tile, rank);
 #pragma unroll 1
         for (u32 k0 = 0; k0 < k; k0 += tile_k) {
             mbarrier_wait(empty_of(place.stage), place.parity);
             mbarrier_arrive_expect_tx(full_of(place.stage), stage_bytes);
-            copy_stage(a, b, tile, k0, place.stage, rank);
+            inputs.copy(tile, k0, place.stage, rank);
             place.advance();
         }
     }
@@ -422,13 +430,12 @@ template <class Walk> __device__ inline void consume(Walk walk, u32 consumer, u3
 
 /// `make_walk()` gives a new walk over the tiles of this block. Each role makes one, behind its setmaxnreg:
 /// what both had from before would cost the producer some of its few registers.
-template <class MakeWalk>
-__device__ inline void run(const MakeWalk& make_walk, const TensorMap& a, const TensorMap& b, u32 k,
-                           const Result& to) {
+template <class MakeWalk, class Inputs>
+__device__ inline void run(const MakeWalk& make_walk, const Inputs& inputs, u32 k, const Result& to) {
     using Walk = decltype(make_walk());
     if (threadIdx.x == 0) {
-        prefetch_tensormap(a);
-        prefetch_tensormap(b);
+        prefetch_tensormap(inputs.a);
+        prefetch_tensormap(inputs.b);
         if (Walk::by_map && to.is_aligned) prefetch_tensormap(*to.map);
         for (u32 stage = 0; stage < stages; ++stage) {
             mbarrier_init(full_of(stage), 1);
@@ -445,7 +452,7 @@ __device__ inline void run(const MakeWalk& make_walk, const TensorMap& a, const 
     const u32 group = warp_uniform(threadIdx.x / 128);
     if (group == 0) {
         setmaxnreg_dec<producer_registers>();
-        if (warp_uniform(threadIdx.x / 32) == 0 && elect_sync()) produce(make_walk(), a, b, k, own_rank());
+        if (warp_uniform(threadIdx.x / 32) == 0 && elect_sync()) produce(make_walk(), inputs, k, own_rank());
         __syncwarp();
     } else {
         setmaxnreg_inc<consumer_registers>();
