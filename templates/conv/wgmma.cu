@@ -22,27 +22,10 @@ struct Shape {
     u32 stride_h, stride_w, pad_h, pad_w, dilation_h, dilation_w;
 };
 
-/// The tiles that a block takes, one by one.
-struct Tiles {
-    static constexpr bool by_map = epilogue == Epilogue::unrolled;
-    u32 unit, units, rank, m, tiles_m, tiles_n;
-
-    __device__ Tiles(u32 m, u32 n)
-        : unit(first_unit()), rank(own_rank()), m(m), tiles_m(units_m(m)), tiles_n(units_n(n)) {
-        units = tiles_m * tiles_n;
-    }
-    __device__ bool next(Tile& tile) {
-        if (unit >= units) return false;
-        const Unit own = own_tile(unit_of(unit, tiles_m, tiles_n), rank);
-        tile = {own.row * tile_m, own.col * tile_n, m, 0, 0, 0};
-        unit += gridDim.x / cluster;
-        return true;
-    }
-};
-
 /// What the producer copies: `a` is the map of x, `b` that of the filters, one place of all of them after the
 /// other.
 struct Images {
+    static constexpr u32 bytes = stage_bytes;
     const TensorMap &a, &b;
     const Shape& of;
     u32 image;
@@ -74,6 +57,7 @@ struct Images {
             tma_load_3d(to_b, b, full, channel, place, tile.col + own_b);
         advance();
     }
+    __device__ WriterOfB writer(const Tile& tile) const { return WriterOfB(tile.col); }
 
   private:
     __device__ void advance() {
@@ -95,7 +79,7 @@ extern "C" __global__ void __launch_bounds__(threads, 1) __cluster_dims__(cluste
     const u32 m = images * out_h * out_w;
     const Shape shape = {out_h,    out_w, filter_w, channels,   stride_h,
                          stride_w, pad_h, pad_w,    dilation_h, dilation_w};
-    run([&] { return Tiles(m, filters); }, Images{x, w, shape},
+    run([&] { return TilesOfBatch(m, filters, 1); }, Images{x, w, shape},
         filter_h * filter_w * ((channels + tile_k - 1) / tile_k * tile_k),
         {y,
          &map_y,

@@ -66,15 +66,21 @@ __device__ unsigned load(const In* first, unsigned long long step, unsigned k, u
     return words;
 }
 
-/// What the words add to the product.
-__device__ double product_of_words(unsigned x, unsigned y, unsigned row, unsigned col, unsigned k) {
+__device__ void fill_prologue_a(unsigned& x, unsigned row, unsigned k) {
     PTXGRAFT_HOT_SITE("prologue_a", "", mod(b32, x), in(u32, row), in(u32, k));
-    PTXGRAFT_HOT_SITE("prologue_b", "", mod(b32, x, y), in(u32, col), in(u32, k));
+}
+__device__ double product_of_words(unsigned x, unsigned y) {
     double sum = 0;
     for (unsigned j = 0; j < word; ++j)
         sum += static_cast<double>(value_of<type>(static_cast<In>(x >> bits * j))) *
                value_of<type>(static_cast<In>(y >> bits * j));
     return sum;
+}
+/// What the words add to the product.
+__device__ double product_of_words(unsigned x, unsigned y, unsigned row, unsigned col, unsigned k) {
+    fill_prologue_a(x, row, k);
+    PTXGRAFT_HOT_SITE("prologue_b", "", mod(b32, x, y), in(u32, col), in(u32, k));
+    return product_of_words(x, y);
 }
 
 /// What arrays that may be null have for the row, the column and the element.
