@@ -120,12 +120,18 @@ Json argument_json(const TemplateLaunch& launch, const TemplateParameter& parame
               {"type", word(tensor::type_words, map.type)},
               {"dims", map.dims},
               {"strides", map.strides},
-              {"box", map.box},
               {"swizzle", word(tensor::swizzle_words, map.swizzle)},
               {"interleave", word(tensor::interleave_words, map.interleave)},
               {"l2", word(tensor::promotion_words, map.l2)},
               {"fill", word(tensor::fill_words, map.fill)}};
     if (!map.element_strides.empty()) json["element_strides"] = map.element_strides;
+    if (map.im2col)
+        json["im2col"] = {{"lower_corner", map.im2col->lower_corner},
+                          {"upper_corner", map.im2col->upper_corner},
+                          {"channels_per_pixel", map.im2col->channels_per_pixel},
+                          {"pixels_per_column", map.im2col->pixels_per_column}};
+    else
+        json["box"] = map.box;
     return {{"tensormap", std::move(json)}};
 }
 

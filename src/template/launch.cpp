@@ -17,6 +17,7 @@ namespace {
 
 using templates::ArgumentRule;
 using templates::Formula;
+using templates::Im2colRule;
 using templates::LaunchRule;
 using templates::MapRule;
 using templates::Names;
@@ -201,7 +202,29 @@ class LaunchMaker {
                                        : tensor::dense_strides(options.dims, tensor::bits_of(options.type));
         options.box = TRY(list<std::uint32_t>(rule.box));
         options.element_strides = TRY(list<std::uint32_t>(rule.element_strides));
+        if (rule.im2col) options.im2col = TRY(im2col(*rule.im2col));
         return options;
+    }
+    Expected<TensorIm2col> im2col(const Im2colRule& rule) const {
+        TensorIm2col mode;
+        mode.lower_corner = TRY(corner(rule.lower_corner));
+        mode.upper_corner = TRY(corner(rule.upper_corner));
+        mode.channels_per_pixel = TRY(narrow_extent(rule.channels_per_pixel));
+        mode.pixels_per_column = TRY(narrow_extent(rule.pixels_per_column));
+        return mode;
+    }
+    // Which corners there may be, the encoding knows; here they need to be of its type.
+    Expected<std::vector<std::int32_t>> corner(const std::vector<Formula>& formulas) const {
+        std::vector<std::int32_t> values;
+        for (const Formula& formula : formulas) {
+            const std::int64_t value = TRY(names_.value(formula, data_.manifest));
+            if (value < std::numeric_limits<std::int32_t>::min() ||
+                value > std::numeric_limits<std::int32_t>::max())
+                return fail(Errc::dimension_invalid,
+                            fmt::format("{} is {}; a corner has 32 bits", formula.text, value));
+            values.push_back(static_cast<std::int32_t>(value));
+        }
+        return values;
     }
     // Maps know no eight-bit floats: their bytes are moved as they are.
     static TensorType tensor_type(std::string_view type) {

@@ -269,9 +269,9 @@ class ManifestReader {
     }
 
     Expected<void> read_map(const JsonValue& item, TemplateArgument& argument, ArgumentRule& rule) {
-        TRY(check_keys(
-            item, "map",
-            {"of", "box", "dims", "strides", "element_strides", "swizzle", "interleave", "l2", "fill"}));
+        TRY(check_keys(item, "map",
+                       {"of", "box", "im2col", "dims", "strides", "element_strides", "swizzle", "interleave",
+                        "l2", "fill"}));
         MapRule map;
         map.tensor = data_.arguments.size();
         if (const JsonValue* of = item.find("of")) {
@@ -286,8 +286,7 @@ class ManifestReader {
             return mistake(item.span,
                            "a map is of a tensor: the argument needs \"shape\", or the map \"of\"");
         }
-        const JsonValue* const box = TRY(needed(item, "box"));
-        map.box = TRY(formulas_of(*box, "box", 5));
+        TRY(read_box(item, map));
         map.element_strides = TRY(formulas_in(item, "element_strides", 5));
         if (const JsonValue* dims = item.find("dims")) map.dims = TRY(formulas_of(*dims, "dims", 5));
         if (const JsonValue* strides = item.find("strides"))
@@ -296,6 +295,29 @@ class ManifestReader {
         TRY(read_words(item, map.options));
         argument.by_map = true;
         rule.map = std::move(map);
+        return {};
+    }
+
+    // Boxes, or the im2col mode in their place.
+    static Expected<void> read_box(const JsonValue& item, MapRule& map) {
+        const JsonValue* const mode = item.find("im2col");
+        if (mode == nullptr) {
+            map.box = TRY(formulas_of(*TRY(needed(item, "box")), "box", 5));
+            return {};
+        }
+        if (const JsonValue* const box = item.find("box"))
+            return mistake(box->span, "a map has \"box\" or \"im2col\", not both");
+        TRY(check_kind(*mode, JsonKind::object, "im2col"));
+        TRY(check_keys(*mode, "im2col",
+                       {"lower_corner", "upper_corner", "channels_per_pixel", "pixels_per_column"}));
+        Im2colRule rule;
+        rule.lower_corner = TRY(formulas_of(*TRY(needed(*mode, "lower_corner")), "lower_corner", 3));
+        rule.upper_corner = TRY(formulas_of(*TRY(needed(*mode, "upper_corner")), "upper_corner", 3));
+        rule.channels_per_pixel =
+            TRY(formula_of(*TRY(needed(*mode, "channels_per_pixel")), "channels_per_pixel"));
+        rule.pixels_per_column =
+            TRY(formula_of(*TRY(needed(*mode, "pixels_per_column")), "pixels_per_column"));
+        map.im2col = std::move(rule);
         return {};
     }
 

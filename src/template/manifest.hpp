@@ -13,12 +13,19 @@
 
 namespace ptxgraft::templates {
 
+/// The im2col mode of a map, in expressions.
+struct Im2colRule {
+    std::vector<Formula> lower_corner, upper_corner;
+    Formula channels_per_pixel, pixels_per_column;
+};
+
 /// A map of a tensor, in expressions; lists begin with the innermost dimension.
 struct MapRule {
     std::size_t tensor = 0;  ///< which of Rules::arguments it is of: itself, or the one of "of"
     std::optional<std::vector<Formula>> dims, strides;  ///< none: of the tensor without gaps
     std::vector<Formula> box, element_strides;
-    TensorMapOptions options;  ///< its words
+    std::optional<Im2colRule> im2col;  ///< in place of the box
+    TensorMapOptions options;          ///< its words
 };
 
 /// What TemplateArgument leaves to the launch.

@@ -52,7 +52,7 @@ extern "C" __global__ void __launch_bounds__(threads, 1) __cluster_dims__(cluste
                  const float* __restrict__ column_scale, const float* __restrict__ bias,
                  const Out* __restrict__ residual, Out* __restrict__ c, u32 m, u32 n, u32 k, u32 groups,
                  float* __restrict__ statistics) {
-    run([&] { return Tiles(sizes, groups, m, n); }, a, b, k,
+    run([&] { return Tiles(sizes, groups, m, n); }, Matrices{a, b}, k,
         {c,
          nullptr,
          n * sizeof(Out) % 16 == 0,

@@ -14,32 +14,13 @@
 
 using namespace gemm;
 
-/// The tiles that a block takes, one by one: of each `clusters`-th unit, over all products of the batch.
-struct Tiles {
-    static constexpr bool by_map = epilogue == Epilogue::unrolled;  // rows of tiles end where c's do
-    u32 unit, units, rank, m, tiles_m, tiles_n;
-
-    __device__ Tiles(u32 m, u32 n, u32 batch)
-        : unit(first_unit()), rank(own_rank()), m(m), tiles_m(units_m(m)), tiles_n(units_n(n)) {
-        units = tiles_m * tiles_n * batch;
-    }
-    __device__ bool next(Tile& tile) {
-        if (unit >= units) return false;
-        const u32 batch = unit / (tiles_m * tiles_n);
-        const Unit own = own_tile(unit_of(unit % (tiles_m * tiles_n), tiles_m, tiles_n), rank);
-        tile = {own.row * tile_m, own.col * tile_n, m, batch, batch, u64{batch} * m};
-        unit += gridDim.x / cluster;
-        return true;
-    }
-};
-
 extern "C" __global__ void __launch_bounds__(threads, 1) __cluster_dims__(cluster, 1, 1)
     gemm_wgmma(const __grid_constant__ TensorMap a, const __grid_constant__ TensorMap b,
                const float* __restrict__ row_scale, const float* __restrict__ column_scale,
                const float* __restrict__ bias, const Out* __restrict__ residual, Out* __restrict__ c,
                const __grid_constant__ TensorMap map_c, u32 m, u32 n, u32 k, u32 batch,
                float* __restrict__ statistics) {
-    run([&] { return Tiles(m, n, batch); }, a, b, k,
+    run([&] { return TilesOfBatch(m, n, batch); }, Matrices{a, b}, k,
         {c,
          &map_c,
          n * sizeof(Out) % 16 == 0,

@@ -2,7 +2,7 @@
 /// @file wgmma.cuh
 /// The parts of the GEMMs for the tensor cores of sm_90a: c = a b, where the tunables below say of what type
 /// and order the matrices are and how the work is shared out. wgmma.md explains the design. wgmma.cu and
-/// grouped.cu differ in how they walk over the tiles of c.
+/// grouped.cu differ in how they walk over the tiles of c, conv/wgmma.cu in what it copies.
 ///
 /// A block is one warpgroup that copies (of which one thread works) and two that multiply. Tiles of a and b
 /// pass from it to them through a ring of stages in shared memory. A stage has two mbarriers: `full`, which
@@ -27,6 +27,25 @@ __device__ inline u32 units_n(u32 n) { return (n + tile_n * cluster_n - 1) / (ti
 __device__ inline u32 first_unit() { return cluster > 1 ? clusterid_x() : blockIdx.x; }
 __device__ inline u32 own_rank() { return cluster > 1 ? cluster_ctarank() : 0; }
 
+/// The tiles that a block takes, one by one: of each `clusters`-th unit, over all products of the batch.
+struct TilesOfBatch {
+    static constexpr bool by_map = epilogue == Epilogue::unrolled;  // rows of tiles end where c's do
+    u32 unit, units, rank, m, tiles_m, tiles_n;
+
+    __device__ TilesOfBatch(u32 m, u32 n, u32 batch)
+        : unit(first_unit()), rank(own_rank()), m(m), tiles_m(units_m(m)), tiles_n(units_n(n)) {
+        units = tiles_m * tiles_n * batch;
+    }
+    __device__ bool next(Tile& tile) {
+        if (unit >= units) return false;
+        const u32 batch = unit / (tiles_m * tiles_n);
+        const Unit own = own_tile(unit_of(unit % (tiles_m * tiles_n), tiles_m, tiles_n), rank);
+        tile = {own.row * tile_m, own.col * tile_n, m, batch, batch, u64{batch} * m};
+        unit += gridDim.x / cluster;
+        return true;
+    }
+};
+
 /// Where c is. Where its rows begin at 16 bytes, they are stored by tensor copies of whole chunks or, where a
 /// tile's rows may end before the tensor's do and there is no map, by vectors; else element by element.
 struct Result {
@@ -40,45 +59,50 @@ struct Result {
 
 // ---- the producer, one thread
 
-/// Copies the stage's part of a and b. Blocks of a cluster that share a tile each copy their half to both.
-__device__ inline void copy_stage(const TensorMap& a, const TensorMap& b, const Tile& tile, u32 k0, u32 stage,
-                                  u32 rank) {
-    const u32 to = shared_address(shared) + stage * stage_bytes, full = full_of(stage);
-    // Panels of 64 columns where the tile's rows run along m or n, else the tile as it is.
-    constexpr u32 rows_a = tile_m / cluster_n, parts_a = major_a == Major::k ? 1 : rows_a / 64;
-    constexpr u32 rows_b = tile_n / cluster_m, parts_b = major_b == Major::k ? 1 : rows_b / 64;
-    const u32 own_a = cluster_n > 1 ? rank * rows_a : 0, own_b = cluster_m > 1 ? rank * rows_b : 0;
-    const u32 to_a = to + own_a * row_bytes, to_b = to + a_bytes + own_b * row_bytes;
+/// Of a or b the stage's part, of which blocks of a cluster that share the tile each copy theirs to all: panels
+/// of 64 columns where the tile's rows run along m or n, else the tile as it is.
+template <Major major, u32 tile_rows, u32 sharing>
+__device__ inline void copy_matrix(const TensorMap& map, u32 to, u32 full, u32 first, u32 k0, u32 batch,
+                                   u32 rank) {
+    constexpr u32 rows = tile_rows / sharing, parts = major == Major::k ? 1 : rows / 64;
+    const u32 own = sharing > 1 ? rank * rows : 0, to_own = to + own * row_bytes;
 #pragma unroll
-    for (u32 i = 0; i < parts_a; ++i) {
-        const u32 row = tile.row + own_a + 64 * i;
-        const u32 x = major_a == Major::k ? k0 : row, y = major_a == Major::k ? row : k0;
-        if constexpr (cluster_n > 1)
-            tma_load_3d_multicast(to_a + i * 64 * row_bytes, a, full, x, y, tile.batch_a, 3);
+    for (u32 i = 0; i < parts; ++i) {
+        const u32 row = first + own + 64 * i;
+        const u32 x = major == Major::k ? k0 : row, y = major == Major::k ? row : k0;
+        if constexpr (sharing > 1)
+            tma_load_3d_multicast(to_own + i * 64 * row_bytes, map, full, x, y, batch, 3);
         else
-            tma_load_3d(to_a + i * 64 * row_bytes, a, full, x, y, tile.batch_a);
-    }
-#pragma unroll
-    for (u32 i = 0; i < parts_b; ++i) {
-        const u32 col = tile.col + own_b + 64 * i;
-        const u32 x = major_b == Major::k ? k0 : col, y = major_b == Major::k ? col : k0;
-        if constexpr (cluster_m > 1)
-            tma_load_3d_multicast(to_b + i * 64 * row_bytes, b, full, x, y, tile.batch_b, 3);
-        else
-            tma_load_3d(to_b + i * 64 * row_bytes, b, full, x, y, tile.batch_b);
+            tma_load_3d(to_own + i * 64 * row_bytes, map, full, x, y, batch);
     }
 }
+/// What a producer copies where a and b are matrices, and how their sites are filled.
+struct Matrices {
+    static constexpr u32 bytes = stage_bytes;  // that it copies for a stage
+    const TensorMap &a, &b;
 
-template <class Walk>
-__device__ inline void produce(Walk walk, const TensorMap& a, const TensorMap& b, u32 k, u32 rank) {
+    __device__ void begin(const Tile&, u32) {}
+    __device__ void copy(const Tile& tile, u32 k0, u32 stage, u32 rank) {
+        const u32 to = shared_address(shared) + stage * stage_bytes, full = full_of(stage);
+        copy_matrix<major_a, tile_m, cluster_n>(a, to, full, tile.row, k0, tile.batch_a, rank);
+        copy_matrix<major_b, tile_n, cluster_m>(b, to + a_bytes, full, tile.col, k0, tile.batch_b, rank);
+    }
+    __device__ WriterOfB writer(const Tile& tile) const { return WriterOfB(tile.col); }
+};
+
+/// `inputs` is as Matrices: it has the maps `a` and `b`, and copies a stage of them; before the first one of a
+/// tile it is told which that is.
+template <class Walk, class Inputs>
+__device__ inline void produce(Walk walk, Inputs inputs, u32 k, u32 rank) {
     RingPlace<stages> place{0, 1};
     Tile tile;
     while (walk.next(tile)) {
+        inputs.begin(tile, rank);
 #pragma unroll 1
         for (u32 k0 = 0; k0 < k; k0 += tile_k) {
             mbarrier_wait(empty_of(place.stage), place.parity);
-            mbarrier_arrive_expect_tx(full_of(place.stage), stage_bytes);
-            copy_stage(a, b, tile, k0, place.stage, rank);
+            mbarrier_arrive_expect_tx(full_of(place.stage), Inputs::bytes);
+            inputs.copy(tile, k0, place.stage, rank);
             place.advance();
         }
     }
@@ -135,16 +159,18 @@ __device__ __forceinline__ void multiply_stage_from_registers(Accumulators& d, c
 
 /// multiply_tile() with prologues. A stage is released when the products of the next one are under way: while
 /// the tensor cores have those of one stage, the sites have the elements of the next.
+template <class Inputs>
 __device__ __forceinline__ void multiply_tile_with_sites(Accumulators& d, RingPlace<stages>& place,
-                                                         const Tile& tile, u32 own_rows, u32 steps,
-                                                         u64 a_first, u64 b_first, u32 empty_in_cluster,
-                                                         u32 consumer) {
+                                                         const Inputs& inputs, const Tile& tile, u32 own_rows,
+                                                         u32 steps, u64 a_first, u64 b_first,
+                                                         u32 empty_in_cluster, u32 consumer) {
     const ReaderOfA reader(tile.row, own_rows);
-    const WriterOfB writer(tile.col);
+    auto writer = inputs.writer(tile);
     u32 last = 0;
 #pragma unroll 1
     for (u32 k0 = 0; k0 < steps * tile_k; k0 += tile_k) {
         const u32 stage = place.stage * stage_bytes;
+        writer.prepare(k0);
         mbarrier_wait(full_of(place.stage), place.parity);
         if constexpr (has_prologue_b)
             writer.rewrite(stage, k0, 1 + (schedule == Schedule::pingpong ? consumer : 0));
@@ -382,7 +408,8 @@ __device__ __forceinline__ void write_compact(Accumulators& d, const Tile& tile,
     }
 }
 
-template <class Walk> __device__ inline void consume(Walk walk, u32 consumer, u32 steps, const Result& to) {
+template <class Walk, class Inputs>
+__device__ inline void consume(Walk walk, const Inputs& inputs, u32 consumer, u32 steps, const Result& to) {
     const u32 begin = shared_address(shared);
     const u32 own_rows = schedule == Schedule::cooperative ? consumer * group_m : 0;
     const u64 a_first = wgmma_descriptor<major_a>(begin + own_rows * row_bytes, 64 * row_bytes);
@@ -408,7 +435,8 @@ template <class Walk> __device__ inline void consume(Walk walk, u32 consumer, u3
         if constexpr (prologue == Prologue::none)
             multiply_tile(d, place, steps, a_first, b_first, empty, consumer);
         else
-            multiply_tile_with_sites(d, place, tile, own_rows, steps, a_first, b_first, empty, consumer);
+            multiply_tile_with_sites(d, place, inputs, tile, own_rows, steps, a_first, b_first, empty,
+                                     consumer);
         const u32 row = tile.row + own_rows + warp % 4 * 16;
         if constexpr (epilogue == Epilogue::unrolled)
             write_unrolled<Walk::by_map>(d, tile, to, row, staging);
@@ -422,13 +450,12 @@ template <class Walk> __device__ inline void consume(Walk walk, u32 consumer, u3
 
 /// `make_walk()` gives a new walk over the tiles of this block. Each role makes one, behind its setmaxnreg:
 /// what both had from before would cost the producer some of its few registers.
-template <class MakeWalk>
-__device__ inline void run(const MakeWalk& make_walk, const TensorMap& a, const TensorMap& b, u32 k,
-                           const Result& to) {
+template <class MakeWalk, class Inputs>
+__device__ inline void run(const MakeWalk& make_walk, const Inputs& inputs, u32 k, const Result& to) {
     using Walk = decltype(make_walk());
     if (threadIdx.x == 0) {
-        prefetch_tensormap(a);
-        prefetch_tensormap(b);
+        prefetch_tensormap(inputs.a);
+        prefetch_tensormap(inputs.b);
         if (Walk::by_map && to.is_aligned) prefetch_tensormap(*to.map);
         for (u32 stage = 0; stage < stages; ++stage) {
             mbarrier_init(full_of(stage), 1);
@@ -445,11 +472,11 @@ __device__ inline void run(const MakeWalk& make_walk, const TensorMap& a, const 
     const u32 group = warp_uniform(threadIdx.x / 128);
     if (group == 0) {
         setmaxnreg_dec<producer_registers>();
-        if (warp_uniform(threadIdx.x / 32) == 0 && elect_sync()) produce(make_walk(), a, b, k, own_rank());
+        if (warp_uniform(threadIdx.x / 32) == 0 && elect_sync()) produce(make_walk(), inputs, k, own_rank());
         __syncwarp();
     } else {
         setmaxnreg_inc<consumer_registers>();
-        consume(make_walk(), group - 1, (k + tile_k - 1) / tile_k, to);
+        consume(make_walk(), inputs, group - 1, (k + tile_k - 1) / tile_k, to);
     }
     // What a block copies to the other one, and its arrivals there, need the other one's shared memory.
     if constexpr (cluster > 1) cluster_sync();

@@ -89,6 +89,8 @@ struct WriterOfB {
             units[1][i] = __byte_perm(even, odd, 0x7632);
         }
     }
+    /// What can be done for a stage before it is full.
+    __device__ void prepare(u32) {}
     /// The stage's tile, the first of whose elements of k is k0; all threads that multiply it then see it.
     __device__ __forceinline__ void rewrite(u32 stage, u32 k0, u32 barrier) const {
 #pragma unroll 1

@@ -22,8 +22,13 @@ constexpr u32 cluster_m = CLUSTER_M, cluster_n = CLUSTER_N, cluster = cluster_m 
 
 constexpr u32 consumers = 2;  // warpgroups
 constexpr u32 threads = 128 * (1 + consumers);
-// Of the 64 K registers of a multiprocessor each thread begins with 168.
-constexpr u32 producer_registers = 24, consumer_registers = 240;
+// Of the 64 K registers of a multiprocessor each thread begins with 168; what the producer does not need the
+// consumers get.
+#ifndef PRODUCER_REGISTERS
+#define PRODUCER_REGISTERS 24
+#endif
+constexpr u32 producer_registers = PRODUCER_REGISTERS;
+constexpr u32 consumer_registers = (3 * 168 - producer_registers) / consumers;
 // Of a tile, a consumer has a half, or takes the whole of every second one.
 constexpr u32 group_m = schedule == Schedule::cooperative ? tile_m / consumers : tile_m;
 constexpr u32 group_blocks = group_m / 64;                                  // of wgmma's 64 rows

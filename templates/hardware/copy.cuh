@@ -48,6 +48,9 @@ __device__ inline unsigned ld_shared(unsigned at) {
     asm volatile("ld.shared.b32 %0, [%1];" : "=r"(word) : "r"(at) : "memory");
     return word;
 }
+__device__ inline void ld_shared(unsigned (&to)[2], unsigned at) {
+    asm volatile("ld.shared.v2.b32 {%0, %1}, [%2];" : "=r"(to[0]), "=r"(to[1]) : "r"(at) : "memory");
+}
 __device__ inline void ld_shared(unsigned (&to)[4], unsigned at) {
     asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
                  : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])

@@ -64,6 +64,27 @@ __device__ inline void tma_load_4d(u32 to, const TensorMap& map, u32 barrier, u3
         : "memory");
 }
 
+/// Pixels of images, channels innermost (5.5.4): as many as the map says, from that on at which a filter's
+/// first element lies at x, y of `image`, to the right, then downwards, then of the next image, by the map's
+/// strides; of each the channels from `channel` on. Right and down are how far the pixels are from there.
+__device__ inline void tma_load_im2col_4d(u32 to, const TensorMap& map, u32 barrier, u32 channel, int x,
+                                          int y, u32 image, unsigned short right, unsigned short down) {
+    asm volatile(
+        "cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes"
+        " [%0], [%1, {%2, %3, %4, %5}], [%6], {%7, %8};" ::"r"(to),
+        "l"(&map), "r"(channel), "r"(x), "r"(y), "r"(image), "r"(barrier), "h"(right), "h"(down)
+        : "memory");
+}
+__device__ inline void tma_load_im2col_4d_multicast(u32 to, const TensorMap& map, u32 barrier, u32 channel,
+                                                    int x, int y, u32 image, unsigned short right,
+                                                    unsigned short down, unsigned short blocks) {
+    asm volatile(
+        "cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes"
+        ".multicast::cluster [%0], [%1, {%2, %3, %4, %5}], [%6], {%7, %8}, %9;" ::"r"(to),
+        "l"(&map), "r"(channel), "r"(x), "r"(y), "r"(image), "r"(barrier), "h"(right), "h"(down), "h"(blocks)
+        : "memory");
+}
+
 /// What this thread has written to shared memory, and has been told of by a barrier, is seen by copies that
 /// start behind this: they read through another proxy than st.shared writes.
 __device__ inline void fence_proxy_async_shared() {

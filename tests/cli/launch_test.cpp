@@ -164,6 +164,12 @@ TEST_F(Cli, TensorMapsTakeWhatIsNotSaidFromTheArray) {
               map(R"("buffer": "a", "dims": [64,8], "strides": [256], "box": [64,8])"));
     EXPECT_EQ(map(R"("buffer": "a", "dims": [64,8,2], "box": [64,8,1])"),
               map(R"("buffer": "a", "dims": [64,8,2], "strides": [128,1024], "box": [64,8,1])"));
+    const std::string pixels =
+        map(R"("buffer": "cube", "im2col": {"lower_corner": [-1], "upper_corner": [1], )"
+            R"("channels_per_pixel": 16, "pixels_per_column": 8})");
+    EXPECT_NE(pixels, map(R"("buffer": "cube", "box": [16,8,1])"));
+    EXPECT_NE(pixels, map(R"("buffer": "cube", "im2col": {"lower_corner": [-1], "upper_corner": [0], )"
+                          R"("channels_per_pixel": 16, "pixels_per_column": 8})"));
     for (const char* other :
          {R"("buffer": "a", "box": [64,32], "swizzle": "none")",
           R"("buffer": "a", "box": [64,16], "swizzle": "128B")",
@@ -450,6 +456,11 @@ TEST_F(Cli, MistakesInTheTensorMapsOfALaunchFile) {
         {row(R"("buffer": "b", "box": [64,8])"), "3:26", R"(there is no buffer "b")"},
         {row(R"("buffer": "a")"), "3:15", R"("tensormap" needs "box")"},
         {row(R"("buffer": "a", "box": 64)"), "3:38", R"("box" is an array, not a number)"},
+        {row(R"("buffer": "a", "box": [64,8], "im2col": {})"), "3:55",
+         R"("tensormap" has "box" or "im2col", not both)"},
+        {row(R"("buffer": "a", "im2col": {"lower_corner": [0]})"), "3:41", R"(it needs "upper_corner")"},
+        {row(R"("buffer": "a", "im2col": {"lower_corner": [0.5]})"), "3:59",
+         R"("lower_corner" has whole numbers from -32767 to 32767)"},
         {row(R"("buffer": "a", "box": [64,8], "swizle": "128B")"), "3:46",
          R"(unknown key "swizle"; "tensormap" has buffer)"},
         {row(R"("buffer": "a", "box": [64,8], "swizzle": "256B")"), "3:57",

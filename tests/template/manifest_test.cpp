@@ -86,6 +86,23 @@ TEST(Manifest, SaysWhatALaunchIs) {
     EXPECT_EQ(launch->parameters[5].value[0], std::byte{23});
 }
 
+TEST(Manifest, MapsMayBeOfTheIm2colMode) {
+    std::string text = good;
+    const std::string box = R"json("box": ["16 / sizeof(type)", 8, 1])json";
+    text.replace(text.find(box), box.size(), R"("im2col": {"lower_corner": ["1 - rows"],
+        "upper_corner": ["rows - 3"], "channels_per_pixel": "columns", "pixels_per_column": 8})");
+    const Family family(text);
+    const auto launch = family.find("rows/scale")->launch({{"rows", 5}, {"columns", 24}});
+    ASSERT_TRUE(launch) << describe(launch.error());
+    const auto& map = launch->parameters[0].map;
+    ASSERT_TRUE(map && map->im2col);
+    EXPECT_THAT(map->box, testing::IsEmpty());
+    EXPECT_THAT(map->im2col->lower_corner, ElementsAre(-4));
+    EXPECT_THAT(map->im2col->upper_corner, ElementsAre(2));
+    EXPECT_EQ(map->im2col->channels_per_pixel, 24u);
+    EXPECT_EQ(map->im2col->pixels_per_column, 8u);
+}
+
 TEST(Manifest, ReferenceTakesPointersAndWritesDoubles) {
     const Family family(good);
     const auto launch = family.find("rows/scale")->reference_launch({{"rows", 5}, {"columns", 8}});
@@ -221,6 +238,11 @@ TEST(Manifest, EveryMistakeHasItsPlace) {
         {R"("swizzle": "none")", R"("swizzle": "12B")", R"("swizzle" is one of none, 32B)"},
         {R"json("map": {"box": ["16 / sizeof(type)", 8, 1], )json", R"("map": {)", R"(it needs "box")"},
         {R"("map": {"box")", R"("map": {"of": "z", "box")", "no tensor before it is named z"},
+        {R"("map": {"box")", R"("map": {"im2col": {}, "box")", R"(has "box" or "im2col", not both)"},
+        {R"json("map": {"box": ["16 / sizeof(type)", 8, 1])json", R"("map": {"im2col": {"lower": [0]})",
+         R"(unknown key "lower"; "im2col" has lower_corner)"},
+        {R"json("map": {"box": ["16 / sizeof(type)", 8, 1])json",
+         R"("map": {"im2col": {"lower_corner": [0]})", R"(it needs "upper_corner")"},
         {R"("value": 1e-6)", R"("value": "1e-6")", R"("value" is a number, not a string)"},
         {R"("block": ["threads"], "shared)", R"("shared)", R"(it needs "block")"},
         {R"("output": "y")", R"("output": "x")", "no tensor named x is written"},

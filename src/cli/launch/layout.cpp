@@ -170,8 +170,8 @@ Expected<Layout> LaunchReader::address(const JsonValue& object, std::span<const 
 
 Expected<Layout> LaunchReader::tensor_map_place(const JsonValue& map) {
     if (auto done = check_keys(map, "tensormap",
-                               {"buffer", "offset", "type", "dims", "strides", "box", "element_strides",
-                                "swizzle", "interleave", "l2", "fill"});
+                               {"buffer", "offset", "type", "dims", "strides", "box", "im2col",
+                                "element_strides", "swizzle", "interleave", "l2", "fill"});
         !done)
         return passed(done);
     const JsonValue *const name = map.find("buffer"), *const offset = map.find("offset");

@@ -21,7 +21,8 @@ variable of that name, which begins as the module says.
 A VALUE, of an argument too: {TYPE: number or list} · {"buffer": NAME, "offset": bytes, "count": n, "stride": bytes}, n
  addresses · {"bytes": HEX} · {"array": [VALUE, …], "repeat": n} · {"struct": [FIELD, …], "size": bytes} ·
  {"tensormap": {"buffer": "a", "offset": 0, "type": "bf16", "dims": [64,128], "strides": [128], "box": [64,64],
-   "element_strides": [1,1], "swizzle": "128B", "interleave": "none", "l2": "none", "fill": "zero"}}
+   "element_strides": [1,1], "swizzle": "128B", "interleave": "none", "l2": "none", "fill": "zero"}}, or for "box"
+   "im2col": {"lower_corner": [-1,-1], "upper_corner": [-1,-1], "channels_per_pixel": 64, "pixels_per_column": 128}
 A FIELD is a VALUE where C puts it (tensor maps at multiples of 128), unless "offset": byte or "align": n stand beside it;
 {"offset": byte}, {"align": n} and {"pad": bytes} alone move to where the next one stands. Beside "buffer", "offset" is in that.
 A buffer that is not as it is expected ends the run with 1: "expect" is a file, a number for all elements, a list, or

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <tuple>
 
@@ -66,8 +67,55 @@ Expected<Lists> lists_of(const JsonValue& map) {
         if (!given) return passed(given);
         *target = std::move(*given);
     }
-    if (map.find("box") == nullptr) return mistake(map.span, "\"tensormap\" needs \"box\"");
+    const bool has_box = map.find("box") != nullptr;
+    if (const JsonValue* mode = map.find("im2col"); mode != nullptr && has_box)
+        return mistake(mode->span, "\"tensormap\" has \"box\" or \"im2col\", not both");
+    else if (mode == nullptr && !has_box)
+        return mistake(map.span, "\"tensormap\" needs \"box\"");
     return result;
+}
+
+Expected<std::vector<std::int32_t>> corner_of(const JsonValue& mode, std::string_view key) {
+    const auto list = needed(mode, key);
+    if (!list) return passed(list);
+    if (auto done = check_kind(**list, JsonKind::array, key); !done) return passed(done);
+    std::vector<std::int32_t> corner;
+    for (const JsonValue& item : (*list)->items) {
+        const auto value = real_number(item, key);
+        if (!value) return passed(value);
+        constexpr double most = std::numeric_limits<std::int16_t>::max();  // wider than any that is right
+        if (*value != std::floor(*value) || *value < -most || *value > most)
+            return mistake(item.span,
+                           fmt::format("\"{}\" has whole numbers from {} to {}", key, -most, most));
+        corner.push_back(static_cast<std::int32_t>(*value));
+    }
+    return corner;
+}
+// The im2col mode, which a map may have in place of a box.
+Expected<void> read_im2col(const JsonValue& map, TensorMapOptions& options) {
+    const JsonValue* const mode = map.find("im2col");
+    if (mode == nullptr) return {};
+    if (auto done = check_kind(*mode, JsonKind::object, "im2col"); !done) return passed(done);
+    if (auto done = check_keys(*mode, "im2col",
+                               {"lower_corner", "upper_corner", "channels_per_pixel", "pixels_per_column"});
+        !done)
+        return passed(done);
+    options.im2col.emplace();
+    for (const auto& [key, target] : {std::pair{"lower_corner", &options.im2col->lower_corner},
+                                      {"upper_corner", &options.im2col->upper_corner}}) {
+        auto corner = corner_of(*mode, key);
+        if (!corner) return passed(corner);
+        *target = std::move(*corner);
+    }
+    for (const auto& [key, target] : {std::pair{"channels_per_pixel", &options.im2col->channels_per_pixel},
+                                      {"pixels_per_column", &options.im2col->pixels_per_column}}) {
+        const auto value = needed(*mode, key);
+        if (!value) return passed(value);
+        const auto count = whole_number(**value, key, 0, std::numeric_limits<std::uint32_t>::max());
+        if (!count) return passed(count);
+        *target = static_cast<std::uint32_t>(*count);
+    }
+    return {};
 }
 
 // Dims, strides and the box. Dims and strides that are not given are the array's.
@@ -121,6 +169,7 @@ Expected<TensorMapOptions> LaunchReader::tensor_map(const JsonValue& map, const 
                       choose("fill", options.fill, tensor::fill_words)})
         if (!done) return passed(done);
     if (auto done = lay_out(map, buffer, options); !done) return passed(done);
+    if (auto done = read_im2col(map, options); !done) return passed(done);
     if (!buffer.has_shape) return options;
     if (const JsonValue* offset = map.find("offset"))
         if (auto inside = whole_number(*offset, "offset", 0, buffer.bytes); !inside) return passed(inside);

@@ -1,0 +1,69 @@
+#pragma once
+/// @file narrow.cuh
+/// Elements that are stored in 8 or 4 bits, as numbers: 16 of them at a time.
+
+#include "copy.cuh"
+#include "mma.cuh"
+
+namespace hardware {
+
+/// How they are stored. `u8` has two signed integers of 4 bits, the first in the lower half.
+enum class Narrow { s8, u8, e4m3, e5m2 };
+__host__ __device__ constexpr unsigned bits_of(Narrow type) { return type == Narrow::u8 ? 4 : 8; }
+
+/// 16 elements that follow each other.
+template <Narrow type> struct NarrowPiece {
+    static constexpr unsigned bytes = 2 * bits_of(type);
+    unsigned words[bytes / 4];
+
+    __device__ __forceinline__ void load(unsigned from) { ld_shared(words, from); }
+    /// Elements 2 i and the next.
+    __device__ __forceinline__ void pair(unsigned i, float& low, float& high) const {
+        if constexpr (type == Narrow::s8 || type == Narrow::u8) {
+            low = integer(2 * i), high = integer(2 * i + 1);
+        } else {
+            const auto bits = static_cast<unsigned short>(words[i / 2] >> i % 2 * 16);
+            unsigned both;  // as f16
+            if constexpr (type == Narrow::e4m3)
+                asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(both) : "h"(bits));
+            else
+                asm("cvt.rn.f16x2.e5m2x2 %0, %1;" : "=r"(both) : "h"(bits));
+            low = to_f32(f16{static_cast<unsigned short>(both)});
+            high = to_f32(f16{static_cast<unsigned short>(both >> 16)});
+        }
+    }
+
+  private:
+    // Without I2F, which is slow: the integer, made positive, stands in the lowest bits of 2^23.
+    __device__ __forceinline__ float integer(unsigned i) const {
+        constexpr unsigned two_23 = 0x4B000000;
+        if constexpr (type == Narrow::s8) {
+            const unsigned positive = words[i / 4] ^ 0x80808080;
+            return __uint_as_float(__byte_perm(positive, two_23, 0x7440 | i % 4)) - (8388608.0f + 128);
+        } else {
+            const unsigned positive = words[i / 8] ^ 0x88888888;
+            return __uint_as_float(positive >> i % 8 * 4 & 15 | two_23) - (8388608.0f + 8);
+        }
+    }
+};
+
+/// Element i of an array, in the plainest way: for references.
+template <Narrow type>
+__device__ inline float narrow_value(const unsigned char* array, unsigned long long i) {
+    if constexpr (type == Narrow::u8) {
+        const int bits = array[i / 2] >> i % 2 * 4 & 15;
+        return static_cast<float>((bits ^ 8) - 8);
+    } else if constexpr (type == Narrow::s8) {
+        return static_cast<float>(static_cast<signed char>(array[i]));
+    } else if constexpr (type == Narrow::e5m2) {  // the upper half of an f16
+        return to_f32(f16{static_cast<unsigned short>(array[i] << 8)});
+    } else {
+        const float sign = array[i] & 0x80 ? -1 : 1;
+        const int exponent = array[i] >> 3 & 15, fraction = array[i] & 7;
+        if (exponent == 15 && fraction == 7) return __uint_as_float(0x7FFFFFFF);
+        return sign * (exponent == 0 ? fraction / 512.0f
+                                     : __uint_as_float((exponent + 120u) << 23 | fraction << 20));
+    }
+}
+
+}  // namespace hardware
