@@ -392,11 +392,11 @@ class _Lent:
 class PlannedLaunch:
     """A launch that is queued later, with all that it needs until then."""
 
-    __slots__ = ("struct", "_kernel", "_arguments", "_frame", "_lent")
+    __slots__ = ("struct", "frame", "_kernel", "_arguments", "_lent")
 
     def __init__(self, kernel: Kernel, key: tuple[Any, ...], arguments: tuple[Any, ...]):
         self._kernel, self._arguments, self._lent = kernel, arguments, _Lent(kernel)
-        self._frame = frame = _Frame(kernel.parameters, kernel.device.is_emulator)
+        self.frame = frame = _Frame(kernel.parameters, kernel.device.is_emulator)
         try:
             frame.set_shape(key)
             if len(arguments) != frame.count:

@@ -153,6 +153,19 @@ class MachineCode(Handle):
     def __repr__(self) -> str:
         return f"<ptxgraft.MachineCode by {self.assembler or 'nobody'}: {', '.join(f.name for f in self.functions)}>"
 
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        heads = "".join(f"<th>{name.replace('_', ' ')}</th>" for name in Function._fields if name != "is_entry")
+        rows = "".join(
+            f"<tr><td><code>{escape(f.name)}</code></td>{''.join(f'<td>{number}</td>' for number in f[2:])}</tr>" for f in self.functions
+        )
+        routes = ", ".join(f"{escape(r.site)} {r.route}" for r in self.routes)
+        return (
+            f"<table><caption>machine code by {escape(self.assembler or 'nobody')}{'; routes: ' if routes else ''}{routes}</caption>"
+            f"<tr>{heads}</tr>{rows}</table>"
+        )
+
 
 def prepare(skeleton: Skeleton, options: Options) -> Preparation:
     out = ffi.new("ptxgraft_preparation**", NULL)
