@@ -94,6 +94,13 @@ class MachineCode(Handle):
         """The machine code itself, an ELF. Of a kernel on the emulator there is none: an error."""
         return bytes_of(lib.ptxgraft_machine_code_get_image, self._handle)
 
+    def to_cuda_core(self) -> Any:
+        """A cuda.core.ObjectCode of the image, which is loaded when a kernel is asked of it; no GPU is needed before. Constants that are
+        data have to be written to their variables there (`banks`)."""
+        from ptxgraft import _cuda_core
+
+        return _cuda_core.module().ObjectCode.from_cubin(self.image, name=next((f.name for f in self.functions if f.is_entry), ""))
+
     @property
     def assembler(self) -> str:
         """Such as "nvptxcompiler 13.5.37"; "" of a kernel on the emulator."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Callable, NamedTuple, Optional, Union
+from typing import Any, Callable, NamedTuple, Optional, Union
 
-from ptxgraft import _batch, _graft, _kernel, _machine_code
+from ptxgraft import _batch, _cuda_core, _graft, _kernel, _machine_code
 from ptxgraft._cache import Cache
 from ptxgraft._device import Device
 from ptxgraft._graft import GraftOptions, Stubs
-from ptxgraft._library import Error, Handle, Options, decode, enum_name, info, lib, name_bytes, text_of
+from ptxgraft._library import Error, Handle, Options, decode, enum_name, info, invalid, lib, name_bytes, text_of
 from ptxgraft._progress import Progress
 from ptxgraft._stub import EFFECTS, Stub
 
@@ -183,9 +183,12 @@ class Skeleton(Handle):
         return cls._new(cls._create(lib.ptxgraft_skeleton_create_from_cuda, data, len(data), given.struct))
 
     @classmethod
-    def from_ptx(cls, ptx: str) -> Skeleton:
-        """Takes PTX with markers, or without any."""
-        data = ptx.encode()
+    def from_ptx(cls, ptx: Any) -> Skeleton:
+        """Takes PTX with markers, or without any: a `str`, or a cuda.core.ObjectCode of PTX."""
+        text = ptx if isinstance(ptx, str) else _cuda_core.ptx_of(ptx)
+        if text is None:
+            raise invalid(f"a {type(ptx).__name__} is no PTX: neither a str nor an ObjectCode")
+        data = text.encode()
         return cls._new(cls._create(lib.ptxgraft_skeleton_create_from_ptx, data, len(data)))
 
     @classmethod
