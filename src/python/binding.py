@@ -1,7 +1,8 @@
 """Writes the C source of the extension module `_ptxgraft` from the public C headers.
 
 Usage: binding.py CC INCLUDE_DIR OUTPUT.c. The declarations that cffi reads are the headers themselves, preprocessed: there is no other
-copy of them. What is added is named below: a constant of each numeric macro, a variable of each `_INIT`, and the callbacks.
+copy of them. What is added is named below: a constant of each numeric macro, a variable of each `_INIT`, the callbacks, and what launch.h
+beside this file declares.
 """
 
 import pathlib
@@ -39,6 +40,12 @@ def declarations(compiler: str, include: str) -> str:
     return re.sub(r"typedef char ptxgraft_enums_are_ints\[[^;]*;", "", text)  # a check, which the C compiler makes
 
 
+def own_declarations() -> str:
+    """What launch.h has between its marks."""
+    text = pathlib.Path(__file__).with_name("launch.h").read_text(encoding="utf-8")
+    return text[text.index("/* [binding.py */") : text.index("/* binding.py] */")]
+
+
 def macros(compiler: str, include: str) -> dict[str, str]:
     """The macros without parameters, and what stands behind them."""
     found = re.findall(r"^#define (PTXGRAFT_\w+)(?: (.*))?$", preprocess(compiler, include, "-dM"), re.MULTILINE)
@@ -62,8 +69,9 @@ def generate(compiler: str, include: str, output: str) -> None:
     ffi.cdef("".join(f"#define {name} ...\n" for name in numbers))
     ffi.cdef("".join(f"static const {struct} {struct}_init;\n" for struct in structs))
     ffi.cdef(CALLBACKS)
+    ffi.cdef(own_declarations())
     initials = "".join(f"static const {struct} {struct}_init = {struct.upper()}_INIT;\n" for struct in structs)
-    ffi.set_source("ptxgraft._ptxgraft", f"#include <ptxgraft/ptxgraft.h>\n{initials}")
+    ffi.set_source("ptxgraft._ptxgraft", f'#include "launch.h"\n{initials}')
     ffi.emit_c_code(output)
 
 

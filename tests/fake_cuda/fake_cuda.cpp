@@ -13,6 +13,9 @@ using namespace fake;
 #endif
 
 FAKE FakeCuda* fake_cuda() { return &state; }
+FAKE void fake_cuda_set_argument_sizes(const std::size_t* sizes, std::size_t count) {
+    state.argument_sizes.assign(sizes, sizes + count);
+}
 FAKE void fake_cuda_await_hanging() {
     std::unique_lock lock(hang_mutex);
     hang_changed.wait(lock, [] { return is_hanging; });

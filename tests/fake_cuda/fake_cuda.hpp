@@ -137,6 +137,8 @@ struct FakeCuda {
 
 /// The library's state; looked up with dlsym. Tests of several threads read it when these are done.
 extern "C" FakeCuda* fake_cuda();
+/// FakeCuda::argument_sizes, for tests in other languages.
+extern "C" void fake_cuda_set_argument_sizes(const std::size_t* sizes, std::size_t count);
 /// What another library launches on a stream that is captured.
 extern "C" void fake_cuda_capture_foreign(std::uint64_t stream);
 /// Waits until a call hangs.

@@ -7,7 +7,7 @@ import unittest
 
 import ptxgraft
 
-WITHOUT = {"_ptxgraft", "torch", "jax"}  # the extension; what needs more than NumPy has tests of its own
+WITHOUT = {"_ptxgraft", "torch", "jax", "ray"}  # the extension; what needs more than NumPy has tests of its own
 
 
 def names():

@@ -3,10 +3,13 @@
 Usage: gpu_test.py LIBFAKE_CUDA. Runs itself in a process whose loader finds that driver.
 """
 
+import ctypes
 import os
+import pathlib
 import subprocess
 import sys
 import tempfile
+import types
 
 if len(sys.argv) == 2:
     with tempfile.TemporaryDirectory() as folder:
@@ -15,10 +18,13 @@ if len(sys.argv) == 2:
         sys.exit(subprocess.run([sys.executable, __file__], env=environment).returncode)
 
 import unittest
+from unittest import mock
 
+import cffi
 import numpy as np
 import ptxgraft
-from ptxgraft._kernel import _Lent
+from ptxgraft import _library
+from ptxgraft._kernel import PlannedLaunch, _Lent
 from support import Case
 
 FILL = """.version 8.0
@@ -26,6 +32,10 @@ FILL = """.version 8.0
 .address_size 64
 .visible .entry touch(.param .u64 a, .param .u32 n, .param .b8 s[12]) { ret; }
 """
+
+
+FILLING = FILL.replace("touch", "fill")  # of which the driver knows what it does: s[0] in each of the n bytes at a
+SOURCES = pathlib.Path(__file__).parents[2] / "src/python"
 
 
 class CudaArray:
@@ -99,6 +109,142 @@ class Gpu(Case):
     def test_properties(self):
         self.assertFalse(self.device.is_emulator)
         self.assertGreaterEqual(ptxgraft.Device.cuda_count(), 1)
+
+    def test_objects_of_cuda_core(self):
+        memory = self.device.upload(np.zeros(4, np.float32))
+        lent = types.SimpleNamespace(handle=memory.address, size=16, is_device_accessible=True)
+        self.kernel.launch(1, 1, lent, 16, bytes(12))
+        self.assertEqual(_Lent(self.kernel)._address(lent, 0), memory.address)
+        self.assertEqual((self.device.borrow_buffer(lent).address, self.device.borrow_buffer(lent).size), (memory.address, 16))
+        lent.is_device_accessible = False
+        self.assertFails("argument_invalid", "host's memory", self.kernel.launch, 1, 1, lent, 16, bytes(12))
+        self.assertEqual(ptxgraft.Device(types.SimpleNamespace(device_id=0)).name, self.device.name)
+        self.assertNotEqual(ptxgraft.Device(types.SimpleNamespace(device_id=1)).name, self.device.name)
+
+    def test_what_becomes_an_object_of_cuda_core(self):
+        memory, stream = self.device.upload(np.zeros(4, np.float32)), self.device.create_stream()
+        version, number = stream.__cuda_stream__()
+        self.assertEqual(version, 0)
+        self.assertNotEqual(number, 0)
+        self.kernel.launch(1, 1, memory, 4, bytes(12), stream=Stream(number))
+        core = mock.MagicMock()
+        with mock.patch.dict(sys.modules, {"cuda": mock.MagicMock(core=core), "cuda.core": core}):
+            memory.to_cuda_core()
+            self.kernel.to_cuda_core()
+        core.Buffer.from_handle.assert_called_once_with(memory.address, 16, owner=memory)
+        core.ObjectCode.from_cubin.assert_called_once_with(self.kernel.cubin, name="touch")
+        core.ObjectCode.from_cubin().get_kernel.assert_called_once_with("touch")
+
+
+class Xla(Case):
+    """The handler of custom calls, with a frame as XLA makes it for a GPU."""
+
+    @classmethod
+    def setUpClass(cls):
+        text = (SOURCES / "xla.h").read_text()
+        cls.ffi = cffi.FFI()
+        cls.ffi.cdef("\n".join(line for line in text[text.index("enum {") :].splitlines() if not line.startswith("#")))
+        cls.device = ptxgraft.Device("cuda")
+        cls.kernel = ptxgraft.Skeleton.from_ptx(FILLING).graft({}, cls.device)
+        ctypes.CDLL("libcuda.so.1").fake_cuda_set_argument_sizes((ctypes.c_size_t * 3)(8, 4, 12), ctypes.c_size_t(3))
+
+    def setUp(self):
+        self.kept, self.messages, self.streams_asked = [], [], 0
+        self.stream = self.device.create_stream()
+        self.stream_number = self.stream.__cuda_stream__()[1]
+
+    def new(self, kind, value=None):
+        self.kept.append(self.ffi.new(kind, value))
+        return self.kept[-1]
+
+    def plan(self, launches):
+        """Each launch fills a row of 16 bytes with 7; the kernel's other parameters are constants."""
+        c = _library.ffi
+        parts = PlannedLaunch(self.kernel, (1, 1, 0, None, False, 0, 0), (0, 16, bytes([7] * 12)))
+        operand_of, operands = c.new("int32_t[]", [0, -1, -1]), c.new("ptxgraft_python_operand[]", [(16, True, True)])
+        plan = c.new("ptxgraft_python_plan*", (
+            self.kernel._handle, self.device._handle, parts.frame.options, parts.frame.slots, operand_of, 3, operands, 1, launches, 0, 1))  # fmt: skip
+        self.kept += [parts, operand_of, operands, plan]
+        return int(c.cast("uintptr_t", plan))
+
+    def api(self):
+        @self.ffi.callback("void*(xla_error_arguments*)")
+        def error_create(arguments):
+            self.messages.append(self.ffi.string(arguments.message).decode())
+            return self.ffi.cast("void*", 0xE0)
+
+        @self.ffi.callback("void*(xla_stream_arguments*)")
+        def stream_get(arguments):
+            self.streams_asked += 1
+            arguments.stream = self.ffi.cast("void*", self.stream_number)
+            return self.ffi.NULL
+
+        self.kept += [error_create, stream_get]
+        api = self.new("xla_api*")
+        api.struct_size, api.error_create, api.stream_get = self.ffi.sizeof("xla_api"), error_create, stream_get
+        api.api_version.minor_version = 3
+        return api
+
+    def frame(self, plan, process, address, stage=3):
+        attributes = {"plan": plan, "process": process}
+        names = [self.new("xla_span*", (self.new("char[]", name.encode()), len(name))) for name in attributes]
+        values = [self.new("xla_scalar*", (5, self.new("int64_t*", value))) for value in attributes.values()]
+        frame = self.new("xla_frame*")
+        frame.struct_size, frame.api, frame.stage = self.ffi.sizeof("xla_frame"), self.api(), stage
+        frame.attrs.size, frame.attrs.types = 2, self.new("int[]", [3, 3])
+        frame.attrs.names, frame.attrs.attrs = self.new("xla_span*[]", names), self.new("void*[]", values)
+        buffer = self.new("xla_buffer*")
+        buffer.data = self.ffi.cast("void*", address)
+        frame.rets.size, frame.rets.items = 1, self.new("void*[]", [buffer])
+        return frame
+
+    def call(self, frame):
+        """Whether it went well."""
+        address = int(self.ffi.cast("uintptr_t", frame))
+        return _library.lib.ptxgraft_python_xla_call(_library.ffi.cast("void*", address)) == _library.ffi.NULL
+
+    def test_a_batch_goes_to_xlas_stream(self):
+        memory = self.device.allocate(64)
+        memory.fill(0)
+        process = _library.lib.ptxgraft_python_xla_process
+        self.assertTrue(self.call(self.frame(self.plan(3), process, memory.address)))
+        self.stream.synchronize()
+        self.assertEqual(memory.read(), bytes([7] * 48 + [0] * 16))
+        self.assertEqual((self.streams_asked, self.messages), (1, []))
+
+    def test_only_the_stage_of_execution_launches(self):
+        memory = self.device.allocate(16)
+        memory.fill(0)
+        self.assertTrue(self.call(self.frame(self.plan(1), _library.lib.ptxgraft_python_xla_process, memory.address, stage=2)))
+        self.assertEqual(memory.read(), bytes(16))
+
+    def test_a_stream_of_nobody_and_a_call_of_another_process(self):
+        memory = self.device.allocate(16)
+        memory.fill(0)
+        process = _library.lib.ptxgraft_python_xla_process
+        self.assertFalse(self.call(self.frame(self.plan(1), process + 1, memory.address)))
+        self.stream_number = 12345
+        self.assertFalse(self.call(self.frame(self.plan(1), process, memory.address)))
+        self.assertIn("another process", self.messages[0])
+        self.assertIn("ptxgraft: ", self.messages[1])
+        self.assertEqual(memory.read(), bytes(16))
+
+    def test_another_major_version_is_refused(self):
+        frame = self.frame(self.plan(1), _library.lib.ptxgraft_python_xla_process, self.device.allocate(16).address)
+        api = self.api()
+        api.api_version.major_version = 1
+        frame.api = api
+        self.assertFalse(self.call(frame))
+        self.assertIn("another FFI", self.messages[0])
+
+    def test_the_version_that_is_asked_for(self):
+        frame, metadata = self.new("xla_frame*"), self.new("xla_metadata*")
+        metadata.api_version.minor_version, metadata.traits = 99, 99
+        extension = self.new("xla_metadata_extension*")
+        extension.extension_base.type, extension.metadata = 1, metadata
+        frame.extension_start = self.ffi.addressof(extension.extension_base)
+        self.assertTrue(self.call(frame))
+        self.assertEqual((metadata.api_version.major_version, metadata.api_version.minor_version, metadata.traits), (0, 1, 0))
 
 
 if __name__ == "__main__":

@@ -120,4 +120,11 @@ def _by_dlpack(array: Any) -> Optional[Place]:
     return _dlpack.place_of(array)
 
 
-_READERS = (_by_cuda, _by_numpy, _by_dlpack, _by_buffer)
+def _by_cuda_core(array: Any) -> Optional[Place]:
+    """A cuda.core.Buffer, which is bytes: its own words need no capsule, and say what is in both memories."""
+    if not hasattr(array, "is_device_accessible") or not hasattr(array, "handle"):
+        return None
+    return Place(int(array.handle), int(array.size), not array.is_device_accessible, False, array)
+
+
+_READERS = (_by_cuda, _by_numpy, _by_cuda_core, _by_dlpack, _by_buffer)

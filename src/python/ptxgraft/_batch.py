@@ -14,6 +14,7 @@ from ptxgraft._graft import GraftOptions, Stubs
 from ptxgraft._kernel import Kernel
 from ptxgraft._library import NULL, Error, Options, ffi, last_error, lib
 from ptxgraft._machine_code import MachineCode
+from ptxgraft._progress import Counter, Progress
 
 if TYPE_CHECKING:
     from ptxgraft._skeleton import Skeleton
@@ -29,10 +30,10 @@ class ManyOptions(NamedTuple):
 
 
 class _Work:
-    """What a batch calls: hands every result on, and keeps what ended it."""
+    """What a batch calls: hands every result on, counts it, and keeps what ended it."""
 
-    def __init__(self, stop: Stop, hand_on: Optional[Callable[[int, int, Any, Any], None]]):
-        self.stop, self.hand_on = stop, hand_on
+    def __init__(self, stop: Stop, hand_on: Callable[[int, int, Any, Any], None], counter: Counter):
+        self.stop, self.hand_on, self.counter = stop, hand_on, counter
         self.raised: Optional[BaseException] = None
 
     def end(self, error: BaseException) -> None:
@@ -43,8 +44,9 @@ class _Work:
 def _on_result(candidate: int, status: int, code: Any, kernel: Any, payload: Any) -> None:
     work: _Work = ffi.from_handle(payload)
     try:
-        if work.hand_on is not None and work.raised is None:
+        if work.raised is None:
             work.hand_on(candidate, status, code, kernel)
+            work.counter.add()
     except BaseException as error:
         work.end(error)
 
@@ -77,11 +79,25 @@ def _run(
     candidates: Sequence[Stubs],
     options: GraftOptions,
     many: ManyOptions,
-    hand_on: Optional[Callable[[int, int, Any, Any], None]],
+    hand_on: Callable[[int, int, Any, Any], None],
+    progress: Progress,
 ) -> Any:
     """The batch of the library."""
+    with Counter(progress, len(candidates), "kernels" if device else "candidates") as counter:
+        return _counted(skeleton, device, candidates, options, many, hand_on, counter)
+
+
+def _counted(
+    skeleton: Skeleton,
+    device: Optional[Device],
+    candidates: Sequence[Stubs],
+    options: GraftOptions,
+    many: ManyOptions,
+    hand_on: Callable[[int, int, Any, Any], None],
+    counter: Counter,
+) -> Any:
     given, batch_options = _graft.graft_options({}, options, skeleton), Options("batch_options")
-    work = _Work(many.stop or Stop(), hand_on)
+    work = _Work(many.stop or Stop(), hand_on, counter)
     struct = batch_options.struct
     list_of = ffi.new("ptxgraft_candidate[]", len(candidates))
     for candidate, stubs in zip(list_of, candidates):
@@ -111,6 +127,7 @@ def graft_many(
     options: GraftOptions,
     many: ManyOptions,
     on_result: Optional[Callable[[int, Union[Kernel, Error]], None]],
+    progress: Progress,
 ) -> list[Union[Kernel, Error]]:
     def hand_on(candidate: int, status: int, code: Any, handle: Any) -> None:
         if on_result is None:
@@ -120,7 +137,7 @@ def graft_many(
         if kernel is not None:
             kernel._handle = NULL  # what the call brings lasts as long as it
 
-    batch = _run(skeleton, device, candidates, options, many, hand_on)
+    batch = _run(skeleton, device, candidates, options, many, hand_on, progress)
     results: list[Union[Kernel, Error]] = []
     for i in range(len(candidates)):
         try:
@@ -136,6 +153,7 @@ def assemble_many(
     options: GraftOptions,
     many: ManyOptions,
     on_result: Optional[Callable[[int, Union[MachineCode, Error]], None]],
+    progress: Progress,
 ) -> list[Union[MachineCode, Error]]:
     def hand_on(candidate: int, status: int, handle: Any, kernel: Any) -> None:
         if on_result is None:
@@ -145,7 +163,7 @@ def assemble_many(
         if code is not None:
             code._handle = NULL
 
-    batch = _run(skeleton, None, candidates, options, many, hand_on)
+    batch = _run(skeleton, None, candidates, options, many, hand_on, progress)
     results: list[Union[MachineCode, Error]] = []
     for i in range(len(candidates)):
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
 
-from ptxgraft import _arrays
+from ptxgraft import _arrays, _cuda_core
 from ptxgraft._library import NULL, Handle, Options, check, decode, enum_name, ffi, info, invalid, lib, name_bytes, text_of
 from ptxgraft._profile import Profile, profile_of
 
@@ -52,6 +52,8 @@ class Device(Handle):
     """Where kernels run: "auto" (the first GPU, else the emulator), "cuda", "cuda:1", "emulator", "emulator:sm_80",
     "emulator:sm_80:fast" (without checks).
 
+    A cuda.core.Device is that GPU, in the same context.
+
     `sm`, `threads`, `memory_size`, `instruction_budget`, `time_limit_ms`, `keep_going`, `checks`, `excuses`, `process_memory` and
     `profile` are of an emulator (c/device.h says what each does). Any number of threads use one device at once; on an emulator
     launches and copies take turns.
@@ -72,7 +74,7 @@ class Device(Handle):
 
     def __init__(
         self,
-        name: str = "auto",
+        name: Any = "auto",
         *,
         sm: int = 0,
         threads: int = 0,
@@ -87,6 +89,8 @@ class Device(Handle):
     ):
         options = Options("device_options")
         struct = options.struct
+        if not isinstance(name, str):
+            name = _cuda_core.device_name(name) or _no_device(name)
         struct.sm, struct.threads, struct.memory_size = sm, threads, memory_size
         struct.instruction_budget, struct.time_limit_ms, struct.keep_going = instruction_budget, time_limit_ms, keep_going
         options.text("checks", checks)
@@ -101,10 +105,11 @@ class Device(Handle):
         self.process_memory = False
 
     @classmethod
-    def borrow(cls, context: int) -> Device:
-        """The GPU of a CUcontext that somebody else made and keeps longer, given as a number."""
+    def borrow(cls, context: Any) -> Device:
+        """The GPU of a CUcontext that somebody else made and keeps longer: a number, or a cuda.core Context."""
         device = cls.__new__(cls)
-        device._take(cls._create(lib.ptxgraft_device_open_borrowed, context))
+        number = context if isinstance(context, int) else int(getattr(context, "handle", context))
+        device._take(cls._create(lib.ptxgraft_device_open_borrowed, number))
         return device
 
     @staticmethod
@@ -248,6 +253,10 @@ class Device(Handle):
         return f"<ptxgraft.Device {self.name}, {self.target}>"
 
 
+def _no_device(value: Any) -> str:
+    raise invalid(f"a {type(value).__name__} is no device: neither a name nor a cuda.core.Device")
+
+
 def _stream_number(stream: Any) -> int:
     """A CUstream as a number."""
     if isinstance(stream, int):
@@ -358,6 +367,12 @@ class Buffer(Handle):
         shape = (self.size,) if dtype is None else tuple(self._shape)
         return {"shape": shape, "typestr": dtype or "|u1", "data": (self.address, False), "version": 3}
 
+    def to_cuda_core(self) -> Any:
+        """A cuda.core.Buffer over the same memory, which keeps this one. Of the emulator there is none: its memory is no GPU's."""
+        if self._device.is_emulator:
+            raise invalid("the buffer is in the emulator's memory, and cuda.core has that of GPUs")
+        return _cuda_core.module().Buffer.from_handle(self.address, self.size, owner=self)
+
     def close(self) -> None:
         """Frees it now; later calls with it are errors."""
         super().close()
@@ -385,6 +400,12 @@ class Stream(Handle):
 
     def synchronize(self) -> None:
         check(lib.ptxgraft_stream_synchronize(self._handle))
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        """For cuda.core, CuPy and others that take streams of this protocol: cuda.core's Device.create_stream does."""
+        if self._device.is_emulator:
+            raise invalid("the stream is the emulator's, and no GPU's")
+        return 0, int(lib.ptxgraft_stream_get_handle(self._handle))
 
 
 class Event(Handle):

@@ -262,6 +262,10 @@ class Kernel(Handle):
         """With all that is known of it, and the routes of the stubs."""
         return MachineCode._new(MachineCode._create(lib.ptxgraft_machine_code_create_from_kernel, self._handle))
 
+    def to_cuda_core(self) -> Any:
+        """A cuda.core.Kernel of the same machine code, which cuda.core loads a second time on its current device."""
+        return self.machine_code.to_cuda_core().get_kernel(self.entry)
+
     def attributes(self) -> Attributes:
         struct = info("kernel_attributes", lib.ptxgraft_kernel_get_attributes, self._handle)
         return Attributes(*(getattr(struct, field) for field in Attributes._fields))
@@ -392,11 +396,11 @@ class _Lent:
 class PlannedLaunch:
     """A launch that is queued later, with all that it needs until then."""
 
-    __slots__ = ("struct", "_kernel", "_arguments", "_frame", "_lent")
+    __slots__ = ("struct", "frame", "_kernel", "_arguments", "_lent")
 
     def __init__(self, kernel: Kernel, key: tuple[Any, ...], arguments: tuple[Any, ...]):
         self._kernel, self._arguments, self._lent = kernel, arguments, _Lent(kernel)
-        self._frame = frame = _Frame(kernel.parameters, kernel.device.is_emulator)
+        self.frame = frame = _Frame(kernel.parameters, kernel.device.is_emulator)
         try:
             frame.set_shape(key)
             if len(arguments) != frame.count:

@@ -94,6 +94,13 @@ class MachineCode(Handle):
         """The machine code itself, an ELF. Of a kernel on the emulator there is none: an error."""
         return bytes_of(lib.ptxgraft_machine_code_get_image, self._handle)
 
+    def to_cuda_core(self) -> Any:
+        """A cuda.core.ObjectCode of the image, which is loaded when a kernel is asked of it; no GPU is needed before. Constants that are
+        data have to be written to their variables there (`banks`)."""
+        from ptxgraft import _cuda_core
+
+        return _cuda_core.module().ObjectCode.from_cubin(self.image, name=next((f.name for f in self.functions if f.is_entry), ""))
+
     @property
     def assembler(self) -> str:
         """Such as "nvptxcompiler 13.5.37"; "" of a kernel on the emulator."""
@@ -152,6 +159,19 @@ class MachineCode(Handle):
 
     def __repr__(self) -> str:
         return f"<ptxgraft.MachineCode by {self.assembler or 'nobody'}: {', '.join(f.name for f in self.functions)}>"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        heads = "".join(f"<th>{name.replace('_', ' ')}</th>" for name in Function._fields if name != "is_entry")
+        rows = "".join(
+            f"<tr><td><code>{escape(f.name)}</code></td>{''.join(f'<td>{number}</td>' for number in f[2:])}</tr>" for f in self.functions
+        )
+        routes = ", ".join(f"{escape(r.site)} {r.route}" for r in self.routes)
+        return (
+            f"<table><caption>machine code by {escape(self.assembler or 'nobody')}{'; routes: ' if routes else ''}{routes}</caption>"
+            f"<tr>{heads}</tr>{rows}</table>"
+        )
 
 
 def prepare(skeleton: Skeleton, options: Options) -> Preparation:

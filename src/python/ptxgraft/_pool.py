@@ -91,9 +91,8 @@ class Pool(Handle):
         options = Options("pool_options")
         options.texts("devices", "device_count", devices)
         options.texts("command", "command_count", command)
+        check_limits(limits)
         for name, value in limits.items():
-            if name not in _NUMBERS:
-                raise TypeError(f"Pool has no limit {name!r}; there are {', '.join(sorted(_NUMBERS))}")
             setattr(options.struct, name, value)
         self._handle = self._create(lib.ptxgraft_pool_open, options.struct)
 
@@ -112,7 +111,7 @@ class Pool(Handle):
         """Checks variants, or their PTX, on all devices. `workload`: what they have to compute, as measure/workload.hpp says, as JSON or
         what JSON is made from. An Error in a variant's place is no variant's fault: a sick device, a reference that does not compile."""
         request = Options("check_request")
-        text = _json(workload)
+        text = workload_text(workload).encode()
         request.struct.workload, request.struct.workload_size = request.keep(ffi.from_buffer("char[]", text)), len(text)
         list_of = request.keep(ffi.new("ptxgraft_variant[]", len(variants)))
         for slot, given in zip(list_of, variants):
@@ -126,7 +125,7 @@ class Pool(Handle):
 
     def check_health(self, workload: Union[str, Mapping[str, Any]]) -> list[Union[Check, Error]]:
         """Of the workload's baseline on every device that is not sick."""
-        text = _json(workload)
+        text = workload_text(workload).encode()
         return _results(lib.ptxgraft_checks_create_of_health, self._handle, text, len(text))
 
     def report(self) -> PoolReport:
@@ -134,8 +133,14 @@ class Pool(Handle):
         return PoolReport(*(getattr(struct, field) for field in PoolReport._fields))
 
 
-def _json(workload: Union[str, Mapping[str, Any]]) -> bytes:
-    return (workload if isinstance(workload, str) else json.dumps(workload)).encode()
+def check_limits(limits: Mapping[str, Union[int, float]]) -> None:
+    for name in limits:
+        if name not in _NUMBERS:
+            raise TypeError(f"Pool has no limit {name!r}; there are {', '.join(sorted(_NUMBERS))}")
+
+
+def workload_text(workload: Union[str, Mapping[str, Any]]) -> str:
+    return workload if isinstance(workload, str) else json.dumps(workload)
 
 
 def _worker(struct: Any) -> Worker:

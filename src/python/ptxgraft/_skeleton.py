@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Callable, NamedTuple, Optional, Union
+from typing import Any, Callable, NamedTuple, Optional, Union
 
-from ptxgraft import _batch, _graft, _kernel, _machine_code
+from ptxgraft import _batch, _cuda_core, _graft, _kernel, _machine_code
 from ptxgraft._cache import Cache
 from ptxgraft._device import Device
 from ptxgraft._graft import GraftOptions, Stubs
-from ptxgraft._library import Error, Handle, Options, decode, enum_name, info, lib, name_bytes, text_of
+from ptxgraft._library import Error, Handle, Options, decode, enum_name, info, invalid, lib, name_bytes, text_of
+from ptxgraft._progress import Progress
 from ptxgraft._stub import EFFECTS, Stub
 
 
@@ -182,9 +183,12 @@ class Skeleton(Handle):
         return cls._new(cls._create(lib.ptxgraft_skeleton_create_from_cuda, data, len(data), given.struct))
 
     @classmethod
-    def from_ptx(cls, ptx: str) -> Skeleton:
-        """Takes PTX with markers, or without any."""
-        data = ptx.encode()
+    def from_ptx(cls, ptx: Any) -> Skeleton:
+        """Takes PTX with markers, or without any: a `str`, or a cuda.core.ObjectCode of PTX."""
+        text = ptx if isinstance(ptx, str) else _cuda_core.ptx_of(ptx)
+        if text is None:
+            raise invalid(f"a {type(ptx).__name__} is no PTX: neither a str nor an ObjectCode")
+        data = text.encode()
         return cls._new(cls._create(lib.ptxgraft_skeleton_create_from_ptx, data, len(data)))
 
     @classmethod
@@ -279,12 +283,26 @@ class Skeleton(Handle):
         options: GraftOptions = GraftOptions(),
         many: _batch.ManyOptions = _batch.ManyOptions(),
         on_result: Optional[Callable[[int, Union[_kernel.Kernel, Error]], None]] = None,
+        progress: Progress = False,
     ) -> list[Union[_kernel.Kernel, Error]]:
         """Kernels of many candidates, in their order; in the place of one that fails stands its error.
 
         `on_result` is called with every result as it comes, on any of the threads, on one at a time; what it is given lasts as long
-        as that call. An exception of it stops the work and comes out of here, and so does Ctrl-C."""
-        return _batch.graft_many(self, candidates, device, options, many, on_result)
+        as that call. An exception of it stops the work and comes out of here, and so does Ctrl-C.
+
+        `progress`: True shows a bar where tqdm is installed; a function is called after each result with how many there are, and
+        of how many.
+
+        >>> import ptxgraft
+        >>> device = ptxgraft.Device("emulator")
+        >>> skeleton = ptxgraft.Skeleton.from_template("elementwise/simple", target=device.target)
+        >>> candidates = [{"function": f"x {n}.0 mul.f32 -> y"} for n in range(3)]
+        >>> kernels = skeleton.graft_many(candidates, device, progress=lambda done, of: print(f"{done} of {of}"))
+        1 of 3
+        2 of 3
+        3 of 3
+        """
+        return _batch.graft_many(self, candidates, device, options, many, on_result, progress)
 
     def assemble_many(
         self,
@@ -293,9 +311,17 @@ class Skeleton(Handle):
         options: GraftOptions = GraftOptions(),
         many: _batch.ManyOptions = _batch.ManyOptions(),
         on_result: Optional[Callable[[int, Union[_machine_code.MachineCode, Error]], None]] = None,
+        progress: Progress = False,
     ) -> list[Union[_machine_code.MachineCode, Error]]:
-        """The same without a device: machine code."""
-        return _batch.assemble_many(self, candidates, options, many, on_result)
+        """The same without a device: machine code.
+
+        >>> import ptxgraft
+        >>> skeleton = ptxgraft.Skeleton.from_template("elementwise/simple", target="sm_80")
+        >>> codes = skeleton.assemble_many([{"function": "x -> y"}, {"function": "x x mul.f32 -> y"}])
+        >>> [code.functions[0].name for code in codes if isinstance(code, ptxgraft.MachineCode)]
+        ['elementwise', 'elementwise']
+        """
+        return _batch.assemble_many(self, candidates, options, many, on_result, progress)
 
     def prepare(self, *, options: GraftOptions = GraftOptions()) -> _machine_code.Preparation:
         """Makes what the `link` route needs and measures whether it pays: from now on the route `auto` may link."""

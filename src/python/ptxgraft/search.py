@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
 
 from ptxgraft._assembler import Stop
 from ptxgraft._library import NULL, Handle, Options, check, decode, enum_name, enum_value, ffi, info, invalid, lib, name_bytes, text_of
+from ptxgraft._progress import bar as _progress_bar
 from ptxgraft.stack import Machine, Program
 
 if TYPE_CHECKING:
@@ -184,14 +185,25 @@ class Search(Handle):
         seconds: float = 0,
         threads: int = 0,
         stop: Optional[Stop] = None,
-        progress: Optional[Callable[[dict[str, Any]], None]] = None,
+        progress: Union[bool, Callable[[dict[str, Any]], None], None] = None,
     ) -> Summary:
-        """Asks, judges with the task's gates, and tells, until something ends it; `progress` is called with a ledger after each block.
-        What it raises ends the run and comes out of here."""
+        """Asks, judges with the task's gates, and tells, until something ends it. `progress` is called with a ledger after each block,
+        and what it raises ends the run and comes out of here; True shows a bar where tqdm is installed."""
+        if progress is not True:
+            return self._run(candidates, seconds, threads, stop or Stop(), progress or None)
+        bar = _Bar(self, candidates)
+        try:
+            return self._run(candidates, seconds, threads, stop or Stop(), bar.show)
+        finally:
+            bar.close()
+
+    def _run(
+        self, candidates: int, seconds: float, threads: int, stop: Stop, progress: Optional[Callable[[dict[str, Any]], None]]
+    ) -> Summary:
         options = Options("run_options")
         struct = options.struct
         struct.candidates, struct.seconds, struct.threads = candidates, seconds, threads
-        watch = _Watch(stop or Stop(), progress)
+        watch = _Watch(stop, progress)
         options.handle("stop", watch.stop)
         struct.progress, struct.payload = lib.ptxgraft_python_progress, options.keep(ffi.new_handle(watch))
         summary = ffi.new("ptxgraft_summary_info*", lib.ptxgraft_summary_info_init)
@@ -242,6 +254,23 @@ class Search(Handle):
         return f"<table><caption>{len(elites)} elites of {self.ledger.get('judged')} judged</caption>{head}{rows}</table>"
 
 
+class _Bar:
+    """A bar of what a run judges."""
+
+    def __init__(self, search: Search, candidates: int):
+        self.bar = _progress_bar(candidates or None, "candidates")
+        self.judged = int(search.ledger["judged"])  # before this run
+
+    def show(self, ledger: dict[str, Any]) -> None:
+        if self.bar is not None:
+            self.bar.update(int(ledger["judged"]) - self.judged)
+            self.judged = int(ledger["judged"])
+
+    def close(self) -> None:
+        if self.bar is not None:
+            self.bar.close()
+
+
 class _Watch:
     """What a run calls after each block."""
 
@@ -266,6 +295,17 @@ def _progress(ledger: Any, payload: Any) -> None:
 ffi.def_extern(name="ptxgraft_python_progress")(_progress)
 
 
-def page(archive: str, title: str = "") -> str:
-    """A report of an archive as a page of HTML."""
-    return text_of(lib.ptxgraft_archive_get_page, name_bytes(archive), name_bytes(title))
+class Page(str):
+    """A page of HTML, which a notebook shows in a frame of its own."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f'<iframe srcdoc="{escape(self)}" style="width: 100%; height: 40em; border: 0"></iframe>'
+
+
+def page(archive: str, title: str = "") -> Page:
+    """A report of an archive as a page of HTML, which a notebook shows."""
+    return Page(text_of(lib.ptxgraft_archive_get_page, name_bytes(archive), name_bytes(title)))
