@@ -194,6 +194,12 @@ struct PlacedConstant {
 /// Makes the constant at a place another one of its type. Nothing happens where no constant stands.
 PTXGRAFT_API void set_constant(Program& program, const Machine& machine, CodePlace place, std::uint64_t bits);
 
+/// In the place of an instruction of the set, which gives one value and has no effect: one of its operands of
+/// the value's type, by their order from the last one on (modulo their number), and words that drop the
+/// others. False, and nothing happens, where no such instruction stands or it has no such operand. What a
+/// series of fma evaluates so becomes a polynomial of a degree less.
+PTXGRAFT_API bool bypass(Program& program, const Machine& machine, std::size_t at, std::uint32_t operand);
+
 // ---- smaller programs -------------------------------------------------------------------------------------
 
 /// The same dataflow (dataflow_hash under these options) in fewer instructions: without what is dead or does

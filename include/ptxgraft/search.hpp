@@ -268,6 +268,7 @@ struct Operator {
 /// | tunable | another value of a tunable |
 /// | fresh | a random program |
 /// | library | a segment of a program of SiteSpace::library or of a seed, as crossover; weight 0 |
+/// | bypass | an instruction by one of its operands (stack::bypass), which shortens series; weight 0 |
 [[nodiscard]] PTXGRAFT_API std::vector<Operator> default_operators();
 
 /// What a run may spend, of each as much as is said; 0: no limit. It ends before it would pass one: of

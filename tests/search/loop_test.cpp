@@ -553,6 +553,30 @@ TEST(Loop, TheLibraryBringsSegmentsOfPrograms) {
     EXPECT_GT(count_of(without), 300u) << "segments of seeds";
 }
 
+// Of x + y * 2 only the operands can become, by bypasses of one instruction each.
+TEST(Loop, BypassesLeaveOperands) {
+    Space space = space_of("add.f32\nmul.f32\n");
+    const stack::Machine& machine = space.sites[0].machine;
+    space.sites[0].seeds = {*stack::parse("3.0 x 2.0 mul.f32 add.f32 -> y", machine)};
+    const Options options{
+        .seed = 2, .islands = 1, .block = 16, .refine = false, .operators = {{"bypass", 1}}};
+    const std::string path = path_of("bypass");
+    auto search = Search::open(path, space, options);
+    ASSERT_TRUE(search) << message(search.error());
+    ByFunction gate("right", all_are_right);
+    ran(*search, {&gate}, {.budget = {.candidates = 200}});
+    search = tl::unexpected(Error{});
+    std::set<std::string> found;
+    const auto archive = Archive::open(path);
+    EXPECT_TRUE(archive->for_each([&](const Candidate& candidate, const Result&) {
+        if (candidate.parents[0] == Candidate::no_parent) return;
+        const auto shorter = stack::simplify(candidate.genome.programs[0], machine);
+        found.insert(stack::print(*shorter, machine));
+    }));
+    for (const char* const wanted : {"x 3.0 add.f32 -> y", "3.0 2.0 add.f32 -> y", "x 2.0 mul.f32 -> y"})
+        EXPECT_THAT(found, testing::Contains(testing::StartsWith(wanted)));
+}
+
 // ---- archives ---------------------------------------------------------------------------------------------
 
 // What is printed of a program and a detail with all that CSV has to quote.

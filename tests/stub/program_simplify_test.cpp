@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 
@@ -45,6 +46,46 @@ std::string simplified(std::string_view text, const stack::CompileOptions& optio
     while (!printed.empty() && printed.back() == '\n') printed.pop_back();
     std::replace(printed.begin(), printed.end(), '\n', ' ');
     return printed;
+}
+
+// ---- an instruction by one of its operands ----------------------------------------------------------------
+
+std::string bypassed(std::string_view text, std::size_t at, std::uint32_t operand,
+                     const stack::Machine& on = small()) {
+    Program program = parsed(text, on);
+    if (!stack::bypass(program, on, at, operand)) return "none";
+    const auto shorter = stack::simplify(program, on);
+    std::string printed = shorter ? stack::print(*shorter, on) : describe(shorter.error());
+    std::replace(printed.begin(), printed.end(), '\n', ' ');
+    while (printed.ends_with(' ')) printed.pop_back();
+    return printed;
+}
+
+TEST(ProgramBypass, AnOperandStandsForTheResult) {
+    EXPECT_EQ(bypassed("x y sub.f32 -> x", 2, 0), "y -> x");
+    EXPECT_EQ(bypassed("x y sub.f32 -> x", 2, 1), "x -> x");
+    EXPECT_EQ(bypassed("x y sub.f32 -> x", 2, 2), "y -> x") << "their number is taken modulo";
+    const std::array<std::string, 3> operands = {"2.0", "y", "x"};  // what lies below stays there
+    for (std::uint32_t k = 0; k < 3; ++k)
+        EXPECT_EQ(bypassed("5.0 x y 2.0 fma.rn.f32 add.f32 -> x", 4, k),
+                  "5.0 " + operands[k] + " add.f32 -> x");
+    EXPECT_EQ(bypassed("x neg.f32 -> x", 1, 0), "x -> x");
+}
+
+TEST(ProgramBypass, APolynomialLosesADegree) {
+    EXPECT_EQ(bypassed("0.5 y 0.25 fma.rn.f32 y 2.0 fma.rn.f32 -> x", 3, 0), "0.25 y 2.0 fma.rn.f32 -> x");
+}
+
+TEST(ProgramBypass, OperandsOfOtherTypesAreDropped) {
+    EXPECT_EQ(bypassed("x y  x y setp.lt.f32  selp.f32 -> x", 5, 0, machine()), "y -> x");
+    EXPECT_EQ(bypassed("x y  x y setp.lt.f32  selp.f32 -> x", 5, 1, machine()), "x -> x");
+}
+
+TEST(ProgramBypass, NothingHappensWhereThereIsNoSuchOperand) {
+    EXPECT_EQ(bypassed("x y add.f32 -> x", 0, 0), "none") << "no instruction";
+    EXPECT_EQ(bypassed("x y add.f32 -> x", 99, 0), "none") << "no place";
+    EXPECT_EQ(bypassed("x y setp.lt.f32 -> p", 2, 0, machine()), "none") << "none of the result's type";
+    EXPECT_EQ(bypassed("n cvt.rn.f32.u32 -> x", 1, 0, machine()), "none");
 }
 
 // ---- live code --------------------------------------------------------------------------------------------

@@ -62,6 +62,17 @@ void erase(const Breeder& breeder, Random& random, const Genome&, const Genome&,
     code.erase(begin, begin + static_cast<std::ptrdiff_t>(count));
 }
 
+// A form by one of its operands, the first form from any place on.
+void bypass(const Breeder& breeder, Random& random, const Genome& a, const Genome& b, Genome& child) {
+    const std::size_t site = any_site(breeder, random);
+    Program& program = child.programs[site];
+    const std::size_t count = program.code.size(), first = random.below(std::max<std::size_t>(count, 1));
+    const auto operand = static_cast<std::uint32_t>(random.below(3));
+    for (std::size_t k = 0; k < count; ++k)
+        if (stack::bypass(program, breeder.space->sites[site].machine, (first + k) % count, operand)) return;
+    replace(breeder, random, a, b, child);
+}
+
 void constant(const Breeder& breeder, Random& random, const Genome& a, const Genome& b, Genome& child) {
     const std::size_t site = any_site(breeder, random);
     Code& code = child.programs[site].code;
@@ -150,7 +161,7 @@ constexpr std::array rows = {
     OperatorRow{"swap", 0.03, swap},         OperatorRow{"delete", 0.05, erase},
     OperatorRow{"constant", 0.15, constant}, OperatorRow{"crossover", 0.10, crossover, true},
     OperatorRow{"tunable", 0.02, tunable},   OperatorRow{"fresh", 0.05, fresh},
-    OperatorRow{"library", 0, library},
+    OperatorRow{"library", 0, library},      OperatorRow{"bypass", 0, bypass},
 };
 
 }  // namespace

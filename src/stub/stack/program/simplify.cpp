@@ -10,6 +10,7 @@
 #include "stub/stack/compile/bound.hpp"
 #include "stub/stack/compile/constant_name.hpp"
 #include "stub/stack/compile/machine.hpp"
+#include "stub/stack/program/bypass.hpp"
 #include "stub/stack/program/genes.hpp"
 #include "stub/stack/program/rebuild.hpp"
 #include "stub/stack/program/trace.hpp"
@@ -240,26 +241,11 @@ class Reducer {
         if (i.opcode != Opcode::form || i.index >= code_.entries.size()) return false;
         const EntryCode& e = code_.entries[i.index];
         if (e.outputs != 1 || e.has_effect) return false;
-        const auto inputs = code_.inputs_of(e);
-        const auto of_its_type = static_cast<std::size_t>(std::ranges::count_if(
-            inputs, [&](const InputCode& input) { return !input.is_immediate && input.stack == e.type; }));
-        std::vector<Instruction> drops;  // of other types
-        for (const InputCode& input : inputs)
-            if (!input.is_immediate && input.stack != e.type)
-                drops.push_back({Opcode::drop, input.stack, 0, 0});
-        for (std::size_t kept = 0; kept < of_its_type; ++kept) {
-            std::vector<Instruction> words = drops;
-            words.insert(words.end(), of_its_type - 1 - kept, {Opcode::drop, e.type, 0, 0});
-            for (std::size_t k = 0; k < kept; ++k) {
-                words.push_back({Opcode::swap, e.type, 0, 0});
-                words.push_back({Opcode::drop, e.type, 0, 0});
-            }
-            if (accept(with(at, words))) return true;
-        }
+        for (std::size_t behind = operands_of_its_type(code_, e); behind-- > 0;)
+            if (accept(with(at, words_that_keep(code_, e, behind)))) return true;
         if (!has_constants(e.type)) return false;
-        drops.insert(drops.end(), of_its_type, {Opcode::drop, e.type, 0, 0});
         for (const std::uint64_t bits : {std::uint64_t{0}, one_of(code_.bases[e.type])}) {
-            std::vector<Instruction> words = drops;
+            std::vector<Instruction> words = words_that_drop(code_, e);
             std::vector<std::uint64_t> pool;  // 0 and 1 need none
             words.push_back(constant_instruction(e.type, code_.bases[e.type], bits, pool));
             if (accept(with(at, words))) return true;
