@@ -104,14 +104,20 @@ double thread_seconds() {
     return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
+// And none is a NaN. All are looked at, as vectors are.
+bool are_from_zero_on(const std::vector<float>& errors) {
+    std::uint32_t others = 0;
+    for (const float error : errors) others += static_cast<std::uint32_t>(!(error >= 0));
+    return others == 0;
+}
+
 // Whether a result can be kept.
 bool is_usable(const Result& result, const Space& space) {
     if (static_cast<std::size_t>(result.status) >= status_names.size()) return false;
     if (result.genome && !is_of(*result.genome, space)) return false;
     const auto is_right = [](double value) { return !std::isnan(value) && value != -HUGE_VAL; };
     return is_right(result.cost) && is_right(result.low) && is_right(result.high) &&
-           std::ranges::all_of(result.descriptor, is_right) &&
-           std::ranges::none_of(result.errors, [](float e) { return std::isnan(e) || e < 0; });
+           std::ranges::all_of(result.descriptor, is_right) && are_from_zero_on(result.errors);
 }
 
 // What each gate has cost, added up by all threads.
