@@ -98,6 +98,52 @@ double error_of(double value, double right, Measure measure, Type type) {
     }
 }
 
+void RightValues::add(double value, Measure measure, Type type) {
+    double unit = 1;
+    if (!std::isfinite(value) || measure == Measure::bits)
+        unit = 0;
+    else if (measure == Measure::relative)
+        unit = value == 0 ? 1 : std::abs(value);
+    else if (measure == Measure::ulp)
+        unit = ulp_of(type, value);
+    values.push_back(value);
+    units.push_back(unit);
+    has_special = has_special || unit == 0;
+}
+
+namespace {
+
+template <class T> void convert(const std::byte* column, std::span<double> numbers) {
+    for (std::size_t k = 0; k < numbers.size(); ++k)
+        numbers[k] = static_cast<double>(load<T>(column + sizeof(T) * k));
+}
+
+}  // namespace
+
+void numbers_of(const std::byte* column, Type type, std::span<double> numbers) {
+    switch (type) {
+        case Type::f32: return convert<float>(column, numbers);
+        case Type::f64: return convert<double>(column, numbers);
+        case Type::s32: return convert<std::int32_t>(column, numbers);
+        case Type::u32: return convert<std::uint32_t>(column, numbers);
+        default:
+            for (std::size_t k = 0; k < numbers.size(); ++k) numbers[k] = number_at(column, k, type);
+    }
+}
+
+// All as if they had a unit, without a branch; then those that have none once more.
+void errors_of(std::span<const double> values, const RightValues& right, std::size_t first, Measure measure,
+               Type type, double* errors) {
+    const double *const rights = right.values.data() + first, *const units = right.units.data() + first;
+    for (std::size_t k = 0; k < values.size(); ++k) {
+        const double error = std::abs(values[k] - rights[k]) / units[k];
+        errors[k] = error == error ? error : INFINITY;  // of a NaN
+    }
+    if (!right.has_special) return;
+    for (std::size_t k = 0; k < values.size(); ++k)
+        if (units[k] == 0) errors[k] = error_of(values[k], rights[k], measure, type);
+}
+
 Expected<void> check_cases(const Cases& cases, const std::vector<CaseRegister>& registers) {
     if (cases.count == 0) return fail(Errc::cases_invalid, "there are none");
     if (!(cases.bound >= 0)) return fail(Errc::cases_invalid, "the bound is not a number from 0 on");

@@ -23,7 +23,7 @@ constexpr float never_tried = 3e38f;
 // Points of the cases, as columns that an evaluator reads.
 struct Points {
     std::vector<std::vector<std::byte>> inputs;
-    std::vector<std::vector<double>> right;
+    std::vector<RightValues> right;
     std::size_t count = 0;
 };
 
@@ -31,6 +31,8 @@ struct Points {
 struct Scratch {
     stack::Evaluator evaluator;
     std::vector<std::vector<std::byte>> outputs;
+    std::vector<std::vector<double>> values, errors;  // of the registers that the cases know
+    std::vector<double> largest;                      // of the errors, by point
     std::vector<const void*> in;
     std::vector<void*> out;
 };
@@ -86,7 +88,8 @@ class ColumnsGate final : public Gate {
                                 cases.inputs[r].data() + order[k] * bytes, bytes);
             }
             if (cases.right[r].empty()) continue;
-            for (const std::size_t k : order) points.right[r].push_back(cases.right[r][k]);
+            for (const std::size_t k : order)
+                points.right[r].add(cases.right[r][k], measure_, registers_[r].type);
         }
     }
 
@@ -101,14 +104,19 @@ class ColumnsGate final : public Gate {
         }
         auto made = std::make_unique<Scratch>();
         const std::size_t most = std::max({screen_.count, at_once, std::size_t{1}});
-        for (const CaseRegister& r : registers_) made->outputs.emplace_back(most * r.bytes());
+        for (const CaseRegister& r : registers_) {
+            made->outputs.emplace_back(most * r.bytes());
+            made->values.emplace_back(most);
+            made->errors.emplace_back(most);
+        }
+        made->largest.resize(most);
         made->in.resize(registers_.size());
         made->out.resize(registers_.size());
         return made;
     }
 
-    // The largest error of any output at points [first, first + count), point by point, in each of the ways
-    // in which approximate instructions may turn out.
+    // Visits the largest errors of any output at points [first, first + count), in each of the ways in which
+    // approximate instructions may turn out.
     template <class Visit>
     void run(const Points& points, std::size_t first, std::size_t count, Scratch& scratch,
              Visit visit) const {
@@ -122,19 +130,22 @@ class ColumnsGate final : public Gate {
         const bool is_open = options_.perturb && scratch.evaluator.is_approximate();
         for (const stack::Approximation way : std::span(ways).first(is_open ? ways.size() : 1)) {
             scratch.evaluator.run({scratch.in, scratch.out, count}, {.approximation = way});
-            for (std::size_t k = 0; k < count; ++k) visit(k, error_at(points, first + k, k, scratch));
+            find_errors(points, first, count, scratch);
+            visit(std::span<const double>(scratch.largest).first(count));
         }
     }
-    [[nodiscard]] double error_at(const Points& points, std::size_t point, std::size_t k,
-                                  const Scratch& scratch) const {
-        double largest = 0;
+    // Of the outputs that are in the scratch.
+    void find_errors(const Points& points, std::size_t first, std::size_t count, Scratch& scratch) const {
+        double* const largest = scratch.largest.data();
+        std::fill_n(largest, count, 0.0);
         for (std::size_t r = 0; r < registers_.size(); ++r) {
             if (points.right[r].empty()) continue;
-            const double value = number_at(scratch.outputs[r].data(), k, registers_[r].type);
-            largest =
-                std::max(largest, error_of(value, points.right[r][point], measure_, registers_[r].type));
+            const std::span<double> values = std::span(scratch.values[r]).first(count);
+            double* const errors = scratch.errors[r].data();
+            numbers_of(scratch.outputs[r].data(), registers_[r].type, values);
+            errors_of(values, points.right[r], first, measure_, registers_[r].type, errors);
+            for (std::size_t k = 0; k < count; ++k) largest[k] = std::max(largest[k], errors[k]);
         }
-        return largest;
     }
 
     // The score of a program; `give_up`: where its error passes that, the rest is not tried.
@@ -147,25 +158,39 @@ class ColumnsGate final : public Gate {
         made.instructions = scratch.evaluator.instruction_count();
         made.errors.assign(screen_.count, 0);
         made.errors.resize(screen_.count + (rest_.count != 0 ? group_count : 0), never_tried);
-        const auto worsen = [&](float& error, double by) {
-            error = std::max(error, static_cast<float>(std::min(by, 3e38)));
-            made.error = std::max(made.error, by);
-        };
-        run(screen_, 0, screen_.count, scratch,
-            [&](std::size_t k, double error) { worsen(made.errors[k], error); });
+        run(screen_, 0, screen_.count, scratch, [&](std::span<const double> errors) {
+            for (std::size_t k = 0; k < errors.size(); ++k) worsen(made.errors[k], errors[k]);
+            made.error = std::max(made.error, largest_of(errors));
+        });
         add_output_cases(made.errors, scratch);
         if (made.error > give_up) return made;
         for (std::size_t first = 0; first < rest_.count; first += at_once) {
             const std::size_t count = std::min(at_once, rest_.count - first);
-            run(rest_, first, count, scratch, [&](std::size_t k, double error) {
-                float& group = made.errors[screen_.count + (first + k) * group_count / rest_.count];
-                if (group == never_tried) group = 0;
-                worsen(group, error);
+            run(rest_, first, count, scratch, [&](std::span<const double> errors) {
+                for (std::size_t k = 0; k < errors.size(); ++k) {
+                    float& group = made.errors[screen_.count + (first + k) * group_count / rest_.count];
+                    if (group == never_tried) group = 0;
+                    worsen(group, errors[k]);
+                }
+                made.error = std::max(made.error, largest_of(errors));
             });
             if (made.error > give_up) return made;
         }
         made.status = made.error <= bound_ ? Status::ok : Status::infeasible;
         return made;
+    }
+
+    static double largest_of(std::span<const double> errors) {
+        std::array<double, 4> largest{};  // lanes: one alone would wait for itself
+        std::size_t k = 0;
+        for (; k + largest.size() <= errors.size(); k += largest.size())
+            for (std::size_t lane = 0; lane < largest.size(); ++lane)
+                largest[lane] = std::max(largest[lane], errors[k + lane]);
+        for (; k < errors.size(); ++k) largest[0] = std::max(largest[0], errors[k]);
+        return *std::ranges::max_element(largest);
+    }
+    static void worsen(float& error, double by) {
+        error = std::max(error, static_cast<float>(std::min(by, 3e38)));
     }
 
     // Where there are several outputs, each is a case too, by its sum of errors; of words each bit, on how
@@ -181,17 +206,15 @@ class ColumnsGate final : public Gate {
             const std::size_t first = errors.size();
             errors.resize(first + width, 0);
             for (std::size_t k = 0; k < screen_.count; ++k) {
-                const double value = number_at(scratch.outputs[r].data(), k, registers_[r].type);
-                const std::uint64_t wrong = word_of(value) ^ word_of(screen_.right[r][k]);
+                const std::uint64_t wrong =
+                    word_of(scratch.values[r][k]) ^ word_of(screen_.right[r].values[k]);
                 for (unsigned b = 0; b < width; ++b) errors[first + b] += static_cast<float>(wrong >> b & 1);
             }
         }
     }
     [[nodiscard]] float sum_of_errors(std::size_t r, const Scratch& scratch) const {
         double sum = 0;
-        for (std::size_t k = 0; k < screen_.count; ++k)
-            sum += error_of(number_at(scratch.outputs[r].data(), k, registers_[r].type), screen_.right[r][k],
-                            measure_, registers_[r].type);
+        for (std::size_t k = 0; k < screen_.count; ++k) sum += scratch.errors[r][k];
         return static_cast<float>(std::min(sum, 3e38));
     }
 
@@ -310,9 +333,11 @@ class ColumnsGate final : public Gate {
         std::array<std::size_t, stretches> at{};
         for (std::size_t first = 0; first < points.count; first += at_once) {
             const std::size_t count = std::min(at_once, points.count - first);
-            run(points, first, count, scratch, [&](std::size_t k, double error) {
-                const std::size_t stretch = (first + k) * stretches / points.count;
-                if (error > worst[stretch]) worst[stretch] = error, at[stretch] = first + k;
+            run(points, first, count, scratch, [&](std::span<const double> errors) {
+                for (std::size_t k = 0; k < count; ++k) {
+                    const std::size_t stretch = (first + k) * stretches / points.count;
+                    if (errors[k] > worst[stretch]) worst[stretch] = errors[k], at[stretch] = first + k;
+                }
             });
         }
         for (std::size_t k = 0; k < stretches; ++k)
@@ -325,7 +350,8 @@ class ColumnsGate final : public Gate {
                 const auto first = from.inputs[r].begin() + static_cast<std::ptrdiff_t>(at * bytes);
                 to.inputs[r].insert(to.inputs[r].end(), first, first + static_cast<std::ptrdiff_t>(bytes));
             }
-            if (!from.right[r].empty()) to.right[r].push_back(from.right[r][at]);
+            if (!from.right[r].empty())
+                to.right[r].add(from.right[r].values[at], measure_, registers_[r].type);
         }
         ++to.count;
     }
@@ -343,15 +369,15 @@ class ColumnsGate final : public Gate {
         double largest = 0;
         for (std::size_t first = 0; first < tuning.points.count; first += at_once) {
             const std::size_t count = std::min(at_once, tuning.points.count - first);
-            run(tuning.points, first, count, scratch, [&](std::size_t k, double) {
-                for (std::size_t r = 0; r < registers_.size(); ++r) {
-                    if (tuning.points.right[r].empty()) continue;
-                    const double value = number_at(scratch.outputs[r].data(), k, registers_[r].type);
-                    const double right = tuning.points.right[r][first + k];
-                    const double error = error_of(value, right, measure_, registers_[r].type);
-                    residuals.push_back(value < right ? -error : error);
-                    largest = std::max(largest, error);
-                }
+            run(tuning.points, first, count, scratch, [&](std::span<const double> errors) {
+                for (std::size_t k = 0; k < count; ++k)
+                    for (std::size_t r = 0; r < registers_.size(); ++r) {
+                        if (tuning.points.right[r].empty()) continue;
+                        const bool is_below = scratch.values[r][k] < tuning.points.right[r].values[first + k];
+                        const double error = scratch.errors[r][k];
+                        residuals.push_back(is_below ? -error : error);
+                    }
+                largest = std::max(largest, largest_of(errors));
             });
         }
         return largest;

@@ -3,6 +3,7 @@
 /// Cases as columns: how far values are from the right ones.
 
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "ptxgraft/search.hpp"
@@ -20,6 +21,20 @@ struct CaseRegister {
 /// An element of a column as a number; of pairs and bits the bits.
 [[nodiscard]] double number_at(const std::byte* column, std::size_t k, Type type);
 [[nodiscard]] double error_of(double value, double right, Measure measure, Type type);
+
+/// The right values of a register at some points, and what error_of counts distances from them in: 0 where it
+/// does not count in any.
+struct RightValues {
+    std::vector<double> values, units;
+    bool has_special = false;  ///< whether any unit is 0
+    void add(double value, Measure measure, Type type);
+    [[nodiscard]] bool empty() const { return values.empty(); }
+};
+/// number_at of elements from the first on.
+void numbers_of(const std::byte* column, Type type, std::span<double> numbers);
+/// error_of of values, beside the right ones from `first` on.
+void errors_of(std::span<const double> values, const RightValues& right, std::size_t first, Measure measure,
+               Type type, double* errors);
 
 /// Of single numbers: f16, bf16, f32, f64.
 [[nodiscard]] bool is_float(Type type);

@@ -22,6 +22,8 @@ class Crew {
     Crew(const Crew&) = delete;
     Crew& operator=(const Crew&) = delete;
 
+    [[nodiscard]] bool has_helpers() const { return !helpers_.empty(); }
+
     /// Work that has begun: `part` is called once for each number below `parts`, on any thread. What it throws
     /// ends the work: parts that have not begun are left out.
     class Task {

@@ -122,16 +122,15 @@ void Island::measure_spread() {
     }
 }
 
-// Of the places those whose error is within epsilon of the least one, in their order. Without a branch on what
-// is kept: that is a coin's toss.
-std::size_t Island::keep_near_best(std::span<Place> left, std::size_t c) const {
+// Of the rows those whose error of a case is within epsilon of the least one, in their order. Without a branch
+// on what is kept: that is a coin's toss.
+std::size_t Island::keep_near_best(std::span<const float*> left, std::size_t c) const {
     constexpr std::size_t at_once = 64;
     std::array<float, at_once> some;  // errors, each read from its row once
-    const auto errors_at = [&](std::size_t k) { return errors_[left[k] * cases_ + c]; };
     const std::size_t in_hand = std::min(left.size(), at_once);
     float best = INFINITY;
-    for (std::size_t k = 0; k < in_hand; ++k) best = std::min(best, some[k] = errors_at(k));
-    for (std::size_t k = in_hand; k < left.size(); ++k) best = std::min(best, errors_at(k));
+    for (std::size_t k = 0; k < in_hand; ++k) best = std::min(best, some[k] = left[k][c]);
+    for (std::size_t k = in_hand; k < left.size(); ++k) best = std::min(best, left[k][c]);
     const float limit = best + epsilon_[c];
     std::size_t kept = 0;
     for (std::size_t k = 0; k < in_hand; ++k) {
@@ -140,29 +139,44 @@ std::size_t Island::keep_near_best(std::span<Place> left, std::size_t c) const {
     }
     for (std::size_t k = in_hand; k < left.size(); ++k) {
         left[kept] = left[k];
-        kept += static_cast<std::size_t>(errors_at(kept) <= limit);
+        kept += static_cast<std::size_t>(left[kept][c] <= limit);
     }
     return kept;
 }
 
 const Member& Island::lexicase(Random& random, std::size_t tournament) const {
-    thread_local std::vector<Place> drawn;  // of this call alone; kept for its memory
+    if (epsilon_.empty()) return best_drawn(random, tournament);
+    thread_local std::vector<const float*> drawn;  // rows, of this call alone; kept for its memory
     drawn.resize(tournament);
-    for (Place& place : drawn) place = static_cast<Place>(random.below(population_.size()));
-    std::span<Place> left = drawn;
+    for (const float*& row : drawn) row = errors_.data() + random.below(population_.size()) * cases_;
+    std::span<const float*> left = drawn;
     constexpr std::size_t most_cases = 24;  // behind them hardly any choice is left
-    std::array<std::size_t, most_cases> tried{};
-    for (std::size_t k = 0, count = 0; k < most_cases && !epsilon_.empty() && left.size() > 1; ++k) {
+    std::array<std::size_t, most_cases> tried;
+    std::uint64_t perhaps_tried = 0;  // bits of the cases, as far as there are bits
+    std::size_t count = 0;
+    for (std::size_t k = 0; k < most_cases && left.size() > 1; ++k) {
         const std::size_t c = random.below(epsilon_.size());
+        const std::uint64_t bit = std::uint64_t{1} << c % 64;
         // a case that comes again drops nobody: the least error of fewer is no less
-        if (std::find(tried.begin(), tried.begin() + count, c) != tried.begin() + count) continue;
+        if ((perhaps_tried & bit) != 0 &&
+            std::ranges::find(std::span(tried).first(count), c) != std::span(tried).first(count).end())
+            continue;
+        perhaps_tried |= bit;
         tried[count++] = c;
         left = left.first(keep_near_best(left, c));
     }
-    if (epsilon_.empty())
-        return population_[*std::ranges::min_element(
-            left, [&](Place a, Place b) { return population_[a].is_better_than(population_[b]); })];
-    return population_[left[random.below(left.size())]];
+    const float* const row = left[random.below(left.size())];
+    return population_[static_cast<std::size_t>(row - errors_.data()) / cases_];
+}
+
+// Where there are no errors: the best of those that are drawn.
+const Member& Island::best_drawn(Random& random, std::size_t tournament) const {
+    const Member* best = nullptr;
+    for (std::size_t k = 0; k < tournament; ++k) {
+        const Member& member = population_[random.below(population_.size())];
+        if (best == nullptr || member.is_better_than(*best)) best = &member;
+    }
+    return *best;
 }
 
 const Member* Island::parent(Random& random, const Options& options) const {

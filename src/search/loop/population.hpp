@@ -79,9 +79,9 @@ class Island {
     [[nodiscard]] std::uint64_t commits_without_elite() const { return without_elite_; }
 
   private:
-    using Place = std::uint32_t;  ///< in the population
     [[nodiscard]] const Member& lexicase(Random& random, std::size_t tournament) const;
-    [[nodiscard]] std::size_t keep_near_best(std::span<Place> left, std::size_t c) const;
+    [[nodiscard]] std::size_t keep_near_best(std::span<const float*> left, std::size_t c) const;
+    [[nodiscard]] const Member& best_drawn(Random& random, std::size_t tournament) const;
     void keep_best(const Member& member, std::span<const float> errors);
     void keep_errors(std::size_t place, std::span<const float> errors);
     [[nodiscard]] float error(std::size_t place, std::size_t c) const { return errors_[place * cases_ + c]; }

@@ -15,6 +15,7 @@
 #include "base/try.hpp"
 #include "search/loop/spending.hpp"
 #include "search/loop/state.hpp"
+#include "search/loop/writer.hpp"
 
 namespace ptxgraft::search {
 namespace {
@@ -104,14 +105,20 @@ double thread_seconds() {
     return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
+// And none is a NaN. All are looked at, as vectors are.
+bool are_from_zero_on(const std::vector<float>& errors) {
+    std::uint32_t others = 0;
+    for (const float error : errors) others += static_cast<std::uint32_t>(!(error >= 0));
+    return others == 0;
+}
+
 // Whether a result can be kept.
 bool is_usable(const Result& result, const Space& space) {
     if (static_cast<std::size_t>(result.status) >= status_names.size()) return false;
     if (result.genome && !is_of(*result.genome, space)) return false;
     const auto is_right = [](double value) { return !std::isnan(value) && value != -HUGE_VAL; };
     return is_right(result.cost) && is_right(result.low) && is_right(result.high) &&
-           std::ranges::all_of(result.descriptor, is_right) &&
-           std::ranges::none_of(result.errors, [](float e) { return std::isnan(e) || e < 0; });
+           std::ranges::all_of(result.descriptor, is_right) && are_from_zero_on(result.errors);
 }
 
 // What each gate has cost, added up by all threads.
@@ -131,8 +138,8 @@ struct Search::Data {
     Space space;
     Options options;
     std::optional<State> state;
-    std::optional<Store> store;
-    std::deque<Block> blocks;  // drawn and not wholly committed
+    std::optional<Writer> writer;  // of the archive
+    std::deque<Block> blocks;      // drawn and not wholly committed
     std::uint64_t next_block = 0;
     Crew alone{1};
     Crew* crew = &alone;  // of the run
@@ -183,22 +190,30 @@ struct Search::Data {
     Expected<void> commit_all(const std::function<bool()>& ends, const std::function<bool()>& is_over) {
         while (draw_ahead(is_over) && !blocks.empty()) {
             Block& block = blocks.front();
-            const bool is_next = block.committed < block.ready && !ends();
-            const bool begins = block.committed == 0 && (block.is_done() || is_next);
-            if (begins && store) TRY(store->add(block.counts));
-            for (; block.committed < block.ready && !ends(); ++block.committed) {
-                Candidate& candidate = block.candidates[block.committed];
-                Result& result = *block.results[block.committed];
-                if (store) TRY(store->add(candidate, result));
-                state->commit(candidate, result);
+            const std::size_t first = block.committed;
+            for (; block.committed < block.ready && !ends(); ++block.committed)
+                commit_one(block.candidates[block.committed], *block.results[block.committed]);
+            if (!block.is_done()) {
+                if (writer && block.committed > first) TRY(writer->write(block, first));
+                break;
             }
-            if (!block.is_done()) break;
             state->end_block(block.counts.block);
+            Block done = std::move(block);
             blocks.pop_front();
-            if (store) TRY(store->flush());  // gates that write to the file as well need not wait for a draw
+            if (writer)
+                TRY(first == 0 ? writer->write_later(std::move(done), *crew) : writer->write(done, first));
         }
-        if (store) TRY(store->flush());
         return {};
+    }
+    // What the state takes of it is still to be written.
+    void commit_one(Candidate& candidate, Result& result) {
+        if (!writer) return state->commit(candidate, result);
+        Genome& taken = result.genome ? *result.genome : candidate.genome;
+        Genome genome = taken;
+        std::vector<double> descriptor = result.descriptor;
+        state->commit(candidate, result);
+        taken = std::move(genome);
+        result.descriptor = std::move(descriptor);
     }
     void note_ready() {
         for (Block& block : blocks) block.note_ready();
@@ -208,6 +223,11 @@ struct Search::Data {
         std::uint64_t count = 0;
         for (const Block& block : blocks) count += block.ready - block.committed;
         return count;
+    }
+    // All that it has to write is written before it goes.
+    void dismiss_crew() {
+        if (writer) (void)kept(writer->wait());
+        crew = &alone;
     }
     Expected<void> resume();
     Expected<void> replay(const std::vector<BlockCounts>& counts,
@@ -262,7 +282,7 @@ struct Search::Data {
     Expected<void> judge_and_commit(std::span<Gate* const> with, std::span<const Waiting> waiting,
                                     std::vector<Counts>& counts, const Course& course);
     Expected<void> check_judged(std::span<const Waiting> waiting);
-    Expected<void> count(std::span<Gate* const> with, std::vector<Counts>& counts, Spending& spending);
+    void count(std::span<Gate* const> with, std::vector<Counts>& counts, Spending& spending);
     Expected<void> note_stop(std::string_view stop);
 
     [[nodiscard]] std::optional<Elite> best() const {
@@ -278,9 +298,10 @@ struct Search::Data {
 // A search whose log is in the archive: blocks that are whole are taken from there, the others are drawn
 // again, and what is known of them is told.
 Expected<void> Search::Data::resume() {
-    const auto counts = TRY(store->blocks());
+    const Store& store = writer->store();
+    const auto counts = TRY(store.blocks());
     std::vector<std::pair<Candidate, Result>> log;
-    TRY(store->for_each([&](Candidate&& candidate, Result&& result) -> Expected<void> {
+    TRY(store.for_each([&](Candidate&& candidate, Result&& result) -> Expected<void> {
         const bool is_sound = candidate.island < options.islands &&
                               candidate.operation < options.operators.size() &&
                               is_of(candidate.genome, space) && is_usable(result, space);
@@ -355,8 +376,8 @@ Expected<Search> Search::open(const std::string& archive, Space space, Options o
             return fail(Errc::space_invalid, "a genome to be judged first is none of the space");
     auto data = std::make_unique<Data>(std::move(space), std::move(options));
     if (!archive.empty()) {
-        data->store = TRY(Store::open(archive, data->space, data->options, first));
-        first = TRY(data->store->first());
+        data->writer.emplace(TRY(Store::open(archive, data->space, data->options, first)));
+        first = TRY(data->writer->store().first());
         for (const Genome& genome : first)
             if (!is_of(genome, data->space))
                 return fail(Errc::archive_malformed, "a genome to be judged first is none of its space");
@@ -465,8 +486,7 @@ Expected<void> Search::Data::check_judged(std::span<const Waiting> waiting) {
 }
 
 // What the gates have done since the last time goes to the ledger, and to the archive with the next commit.
-Expected<void> Search::Data::count(std::span<Gate* const> with, std::vector<Counts>& counts,
-                                   Spending& spending) {
+void Search::Data::count(std::span<Gate* const> with, std::vector<Counts>& counts, Spending& spending) {
     std::vector<GateCount> added;
     for (std::size_t g = 0; g < with.size(); ++g) {
         const double gpu = with[g]->gpu_seconds();
@@ -483,15 +503,12 @@ Expected<void> Search::Data::count(std::span<Gate* const> with, std::vector<Coun
         gates[g].gpu_seconds += one.gpu_seconds;
     }
     spending.add(added);
-    if (!store) return {};
-    return kept(store->add(added));
+    if (writer) writer->add(added);
 }
 
 Expected<void> Search::Data::note_stop(std::string_view stop) {
     if (broken) return tl::unexpected(*broken);
-    if (!store) return {};
-    TRY(kept(store->set_stop(stop)));
-    return kept(store->flush());
+    return writer ? kept(writer->set_stop(stop)) : Expected<void>();
 }
 
 Expected<Summary> Search::run(std::span<Gate* const> gates, const RunOptions& options) {
@@ -499,7 +516,7 @@ Expected<Summary> Search::run(std::span<Gate* const> gates, const RunOptions& op
     TRY(d.note_stop({}));
     Crew crew(thread_count(options.threads));
     d.crew = &crew;
-    const std::unique_ptr<Data, void (*)(Data*)> at_end(&d, [](Data* of) { of->crew = &of->alone; });
+    const std::unique_ptr<Data, void (*)(Data*)> at_end(&d, [](Data* of) { of->dismiss_crew(); });
     Spending spending(options.budget, gates);
     const std::uint64_t judged_before = d.state->judged();
     std::vector<Counts> counts(gates.size());
@@ -547,7 +564,7 @@ Expected<Summary> Search::run(std::span<Gate* const> gates, const RunOptions& op
             if (options.progress && ready != 0) options.progress(ledger());
         };
         TRY(d.judge_and_commit(gates, waiting, counts, {ends, is_over, told}));
-        TRY(d.count(gates, counts, spending));
+        d.count(gates, counts, spending);
         if (why) return ended(stop().value_or(*why));
     }
 }

@@ -1,5 +1,6 @@
 // Symbolic execution: instructions, routines, and what operands receive at the end.
 
+#include <cstddef>
 #include <memory>
 #include <new>
 
@@ -214,6 +215,29 @@ bool Runner::fold(const EntryCode& e, NodeId form) {
     return true;
 }
 
+namespace {
+
+// What tells nodes apart.
+struct NodeKey {
+    explicit NodeKey(const Node& n) {
+        std::memcpy(&low, n.args, sizeof low);
+        std::memcpy(&high, n.args + 2, sizeof high);
+        std::memcpy(&kind, &n.entry, sizeof kind);
+    }
+    [[nodiscard]] std::uint64_t hash() const {
+        constexpr std::uint64_t odd = 0x9E3779B97F4A7C15u, other = 0xD1342543DE82EF95u;
+        const std::uint64_t mixed = (low + kind) * odd ^ (high ^ std::uint64_t{kind} << 32) * other;
+        return (mixed ^ mixed >> 32) * odd >> 32;
+    }
+    friend bool operator==(const NodeKey&, const NodeKey&) = default;
+
+    std::uint64_t low, high;
+    std::uint32_t kind;  ///< with type and entry
+};
+static_assert(offsetof(Node, type) - offsetof(Node, entry) == 3);
+
+}  // namespace
+
 // Local value numbering: a node equal to one made before is taken back, and that one stands for it.
 NodeId Runner::find_shared(NodeId node) {
     Node& n = nodes_[node];
@@ -225,18 +249,38 @@ NodeId Runner::find_shared(NodeId node) {
         default: used = n.kind == NodeKind::and_ ? 2 : 1;
     }
     std::fill(n.args + used, std::end(n.args), 0u);
-    std::uint64_t hash =
-        static_cast<std::uint64_t>(n.kind) << 32 | static_cast<std::uint64_t>(n.type) << 16 | n.entry;
-    for (const std::uint32_t arg : n.args) hash = (hash ^ arg) * 0x9E3779B97F4A7C15u, hash ^= hash >> 29;
-    for (std::uint64_t at = hash & shared_mask_;; at = (at + 1) & shared_mask_) {
+    const NodeKey key(n);
+    for (std::uint64_t at = key.hash() & shared_mask_;; at = (at + 1) & shared_mask_) {
         if (shared_[at] == no_node) return shared_[at] = node;
-        const Node& other = nodes_[shared_[at]];
-        if (other.kind != n.kind || other.type != n.type || other.entry != n.entry ||
-            !std::equal(n.args, n.args + used, other.args))
-            continue;
+        if (NodeKey(nodes_[shared_[at]]) != key) continue;
         count_ = node;
         return shared_[at];
     }
+}
+
+// What apply_shape has just pushed, a new node, becomes a constant or an equal node that was made before.
+void Runner::look_back() {
+    const NodeId id = count_ - 1;
+    const Node& n = nodes_[id];
+    const TypeId stack = n.type;
+    if (n.kind == NodeKind::constant) {
+        if (options_.constants == Constants::literals) top_[stack][-1] = shared(id);
+        return;
+    }
+    const EntryCode& e = entries_[n.entry];
+    if (options_.fold && has_constants(n, e)) {
+        pop(stack);
+        if (fold(e, id)) return;
+        push(stack, id);
+    }
+    top_[stack][-1] = shared(id);
+}
+
+// Whether all arguments are constants, of a form without immediates.
+bool Runner::has_constants(const Node& form, const EntryCode& e) const {
+    for (std::uint32_t k = 0; k < e.inputs; ++k)
+        if (nodes_[form.args[k]].kind != NodeKind::constant) return false;
+    return true;
 }
 
 bool Runner::assign(const Instruction& i, const Scope& scope) {
@@ -324,7 +368,7 @@ bool Runner::call(const Instruction& i, const Scope& scope) {
     const std::uint32_t cell_floor = std::exchange(cell_floor_, cell_count_);
     const Scope inner{routine.code, matches_ == nullptr ? nullptr : routine_matches_[i.index], i.index,
                       false};
-    if (!(matches_ != nullptr ? execute<true, false>(inner) : execute<false, false>(inner))) return false;
+    if (!execute<false>(inner)) return false;
     if (!take_results(routine, i.index)) return false;
     floor_ = floors;
     cell_count_ = std::exchange(cell_floor_, cell_floor);
@@ -368,11 +412,9 @@ bool Runner::take_results(const Routine& routine, std::uint32_t index) {
 // Inputs, constants of 32 bits and most forms are executed in one way, without a branch on which of them it
 // is: what comes next in a random program cannot be guessed. Where its arguments are missing, or it is of
 // another kind, the switch goes on.
-template <bool has_brackets, bool watches> bool Runner::execute(const Scope& scope) {
+template <bool has_brackets, bool watches, bool looks_back> bool Runner::execute(const Scope& scope) {
     const auto size = static_cast<std::uint32_t>(scope.code.size());
     const Instruction* const code = scope.code.data();
-    const bool looks_back = options_.fold || shared_ != nullptr;
-    const std::uint32_t shaped = looks_back ? 0 : plain_opcodes;
     std::array<RowTable<Shape>, plain_opcodes> tables = machine_.shapes;
     if (!scope.is_program)
         tables[static_cast<std::size_t>(Opcode::input)].count = 0,
@@ -380,7 +422,8 @@ template <bool has_brackets, bool watches> bool Runner::execute(const Scope& sco
     for (std::uint32_t at = 0; at < size; ++at) {
         std::uint64_t word;
         std::memcpy(&word, code + at, sizeof word);
-        if ((word & 0xFF) < shaped && apply_shape(tables[word & 0xFF], word)) [[likely]] {
+        if ((word & 0xFF) < plain_opcodes && apply_shape(tables[word & 0xFF], word)) [[likely]] {
+            if (looks_back && (word & 0xFF) != static_cast<std::uint64_t>(Opcode::input)) look_back();
             if (watches && scope.is_program) watch(at);
             continue;
         }
@@ -417,6 +460,13 @@ template <bool has_brackets, bool watches> bool Runner::execute(const Scope& sco
         if (watches && scope.is_program) watch(at);
     }
     return true;
+}
+
+template <bool watches> bool Runner::execute(const Scope& scope) {
+    const bool looks_back = options_.fold || shared_ != nullptr;
+    if (matches_ != nullptr)
+        return looks_back ? execute<true, watches, true>(scope) : execute<true, watches, false>(scope);
+    return looks_back ? execute<false, watches, true>(scope) : execute<false, watches, false>(scope);
 }
 
 // Something is missing: an error, or nothing happens.
@@ -499,9 +549,7 @@ Expected<void> Runner::finish() {
 
 bool Runner::execute_program() {
     const Scope scope{program_.code, matches_, static_cast<std::uint32_t>(program_.routines.size()), true};
-    if (watched_ != no_place)
-        return matches_ != nullptr ? execute<true, true>(scope) : execute<false, true>(scope);
-    return matches_ != nullptr ? execute<true, false>(scope) : execute<false, false>(scope);
+    return watched_ != no_place ? execute<true>(scope) : execute<false>(scope);
 }
 
 Expected<Dataflow> Runner::run() {

@@ -83,7 +83,8 @@ class Runner {
     void take_memory(const Bound& bound, Arena& arena);
 
     bool execute_program();
-    template <bool has_brackets, bool watches> bool execute(const Scope& scope);
+    template <bool watches> bool execute(const Scope& scope);
+    template <bool has_brackets, bool watches, bool looks_back> bool execute(const Scope& scope);
     bool miss(const Instruction& i, std::uint32_t at, const Scope& scope);
     [[nodiscard]] Error why(const Instruction& i, std::uint32_t at, const Scope& scope) const;
     void note(const Error& error, std::uint32_t routine, std::uint32_t at);
@@ -107,6 +108,8 @@ class Runner {
     NodeId copied(NodeId argument, TypeId type);
     void push_results(const EntryCode& e, NodeId form);
     bool fold(const EntryCode& e, NodeId form);
+    void look_back();
+    [[nodiscard]] bool has_constants(const Node& form, const EntryCode& e) const;
     bool assign(const Instruction& i, const Scope& scope);
     bool cast(const Instruction& i);
     [[nodiscard]] bool may_be_integer(NodeId value, RegisterClass c) const;
