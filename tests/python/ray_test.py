@@ -1,5 +1,6 @@
 """Pools on actors of a local Ray: what is killed, a worker or an actor, loses no variant and counts none twice."""
 
+import logging
 import os
 import pathlib
 import signal
@@ -64,7 +65,7 @@ def eventually(condition, seconds=60):
 
 
 def setUpModule():
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
 
 
 def tearDownModule():
@@ -84,7 +85,7 @@ class Pools(Case):
         cls.pool.close()
 
     def processes(self):
-        return [ray.get(place.actor.process.remote()) for place in self.pool._places]
+        return [ray.get(actor.process.remote()) for actor in self.pool.actors]
 
     def check_while(self, disturb):
         """All variants are checked, and as soon as the first results are there, something is disturbed."""
@@ -125,7 +126,7 @@ class Pools(Case):
 
     def test_an_actor_is_killed_by_ray(self):
         before = self.pool.restarts
-        self.check_while(lambda: ray.kill(self.pool._places[0].actor))
+        self.check_while(lambda: ray.kill(self.pool.actors[0]))
         self.assertEqual(self.pool.restarts, before + 1)
 
     def test_the_process_of_an_actor_is_killed_and_its_workers_end(self):
@@ -181,7 +182,7 @@ class Pools(Case):
             search.tell(candidates, costs=[min(check.worst, 1e30) for check in results], descriptors=[[1.0] * len(search.axes)] * len(results))
             told += 1
             if told == 2:
-                ray.kill(self.pool._places[0].actor)
+                ray.kill(self.pool.actors[0])
         self.assertEqual(told, 8)
         self.assertEqual(search.ledger["judged"], 64)
 
@@ -200,7 +201,7 @@ class Wrong(Case):
             def kill():
                 killed = None
                 while not done.wait(0.01):
-                    actor = pool._places[0].actor
+                    actor = pool.actors[0]
                     if actor is not killed:
                         ray.kill(actor)
                         killed = actor

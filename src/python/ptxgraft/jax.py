@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import importlib
 import math
 import os
 from collections.abc import Callable, Sequence
@@ -15,23 +16,21 @@ import numpy
 from ptxgraft._kernel import Kernel, PlannedLaunch
 from ptxgraft._library import NULL, Dimensions, Error, check, ffi, invalid, lib
 
-_mlir: Any
-_batching: Any
-from jax.interpreters import batching as _batching, mlir as _mlir  # noqa: E402
 
-_ffi: Any
-try:
-    from jax import ffi as _ffi
-except ImportError:
-    try:
-        from jax.extend import ffi as _ffi
-    except ImportError:
-        _ffi = None
-_core: Any
-try:
-    from jax.extend import core as _core
-except ImportError:
-    _core = jax.core
+
+def _first(*names: str) -> Any:
+    """The first of some modules that this JAX has; None where it has none."""
+    for name in names:
+        try:
+            return importlib.import_module(name)
+        except ImportError:
+            continue
+    return None
+
+
+_mlir, _batching = _first("jax.interpreters.mlir"), _first("jax.interpreters.batching")
+_ffi = _first("jax.ffi", "jax.extend.ffi")
+_core = _first("jax.extend.core", "jax.core")
 
 Launch = Callable[..., tuple[Dimensions, Dimensions, Sequence[Any]]]
 _TARGET = "ptxgraft_launch"
@@ -171,7 +170,6 @@ _primitive = _core.Primitive("ptxgraft_launch")
 _primitive.multiple_results = True
 
 
-@_primitive.def_impl
 def _apply(*arrays: Any, plan: _Plan) -> Any:
     """Outside of jit."""
     if plan.kernel.device.is_emulator:
@@ -184,7 +182,6 @@ def _compiled(plan: _Plan) -> Any:
     return jax.jit(lambda *arrays: _primitive.bind(*arrays, plan=plan))
 
 
-@_primitive.def_abstract_eval
 def _abstract(*arrays: Any, plan: _Plan) -> Any:
     return [jax.core.ShapedArray(result.shape, result.dtype) for result in plan.results]
 
@@ -221,6 +218,8 @@ def _bind_whole(batch: int, arrays: Sequence[Any], has: Sequence[bool], plan: _P
     return results, [0] * len(results)
 
 
+_primitive.def_impl(_apply)
+_primitive.def_abstract_eval(_abstract)
 _batching.primitive_batchers[_primitive] = _vmapped
 
 
