@@ -16,6 +16,7 @@ device = ptxgraft.Device("emulator")
 skeleton = ptxgraft.Skeleton.from_template("elementwise/simple", target=device.target)
 kernel = skeleton.graft({"function": "x x mul.f32 -> y"}, device)
 
+
 def square(x: Any) -> Any:
     return ptxgraft.jax.call(kernel, lambda x, y: (-(-x.size // 128), 128, (x, y, x.size)), x)
 

@@ -15,7 +15,14 @@ import ptxgraft.ray
 from ptxgraft import search, stack
 
 SQUARE = {"function": {"expr": "y = x * x * x + x"}}
-WORKLOAD = {"template": "elementwise/simple", "shapes": [{"n": 1000}], "wanted": SQUARE, "baseline": SQUARE, "relative": 1e-6, "absolute": 1e-6}
+WORKLOAD = {
+    "template": "elementwise/simple",
+    "shapes": [{"n": 1000}],
+    "wanted": SQUARE,
+    "baseline": SQUARE,
+    "relative": 1e-6,
+    "absolute": 1e-6,
+}
 TASK = {
     "signature": "in f32 x, out f32 y, in u32 index",
     "set": ["add.f32", "mul.f32"],
@@ -61,4 +68,6 @@ with ptxgraft.ray.Pool(2, ["emulator"], launch_ms=60_000) as pool:
             break
     report, restarts = pool.report(), pool.restarts
 assert best is not None and best.cost == 0
-print(f"{running.ledger['judged']} kernels told, {report.checks} checked, {restarts} actors lost; the best: {best.programs[0].simplified()}")
+print(
+    f"{running.ledger['judged']} kernels told, {report.checks} checked, {restarts} actors lost; the best: {best.programs[0].simplified()}"
+)

@@ -210,7 +210,10 @@ class Handler(Case):
             "xla_attributes": ("XLA_FFI_Attrs", "struct_size extension_start size types names attrs"),
             "xla_error_arguments": ("XLA_FFI_Error_Create_Args", "struct_size extension_start message errc"),
             "xla_stream_arguments": ("XLA_FFI_Stream_Get_Args", "struct_size extension_start ctx stream"),
-            "xla_api": ("XLA_FFI_Api", "struct_size api_version internal_api error_create=XLA_FFI_Error_Create stream_get=XLA_FFI_Stream_Get"),
+            "xla_api": (
+                "XLA_FFI_Api",
+                "struct_size api_version internal_api error_create=XLA_FFI_Error_Create stream_get=XLA_FFI_Stream_Get",
+            ),
             "xla_frame": ("XLA_FFI_CallFrame", "struct_size extension_start api ctx stage args rets attrs"),
         }
         checks = ["XLA_FFI_API_MAJOR == xla_api_major", "XLA_FFI_Extension_Metadata == xla_extension_metadata"]

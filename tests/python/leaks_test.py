@@ -66,7 +66,9 @@ class Leaks(Case):
 
         def batch(i):
             programs = [sampler.draw(3, seed=1, stream=8 * i + k) for k in range(8)]
-            skeleton().graft_many([{"activation": program.stub(ptxgraft.stack.MUTATED)} for program in programs], emulator(), progress=len_of)
+            skeleton().graft_many(
+                [{"activation": program.stub(ptxgraft.stack.MUTATED)} for program in programs], emulator(), progress=len_of
+            )
 
         self.assertBounded(batch, 200)
 

@@ -179,7 +179,9 @@ class Pools(Case):
         for results in self.pool.check_batches(WORKLOAD, batches()):
             candidates = asked[told]
             self.assertEqual(len(results), len(candidates))
-            search.tell(candidates, costs=[min(check.worst, 1e30) for check in results], descriptors=[[1.0] * len(search.axes)] * len(results))
+            search.tell(
+                candidates, costs=[min(check.worst, 1e30) for check in results], descriptors=[[1.0] * len(search.axes)] * len(results)
+            )
             told += 1
             if told == 2:
                 ray.kill(self.pool.actors[0])

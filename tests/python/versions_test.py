@@ -34,7 +34,9 @@ class Versions(unittest.TestCase):
         for file in sorted(PACKAGE.glob("*.py")):
             tree = ast.parse(file.read_text(encoding="utf-8"))
             has_annotations = any(isinstance(node, (ast.AnnAssign, ast.FunctionDef, ast.ClassDef)) for node in ast.walk(tree))
-            names = {alias.name for node in tree.body if isinstance(node, ast.ImportFrom) and node.module == "__future__" for alias in node.names}
+            names = {
+                alias.name for node in tree.body if isinstance(node, ast.ImportFrom) and node.module == "__future__" for alias in node.names
+            }
             self.assertTrue(not has_annotations or "annotations" in names or file.name in ("_preload.py", "_program.py"), file)
 
     def test_the_extension_has_the_stable_abi_of_the_oldest(self):

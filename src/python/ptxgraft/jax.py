@@ -17,7 +17,6 @@ from ptxgraft._kernel import Kernel, PlannedLaunch
 from ptxgraft._library import NULL, Dimensions, Error, check, ffi, invalid, lib
 
 
-
 def _first(*names: str) -> Any:
     """The first of some modules that this JAX has; None where it has none."""
     for name in names:
@@ -60,7 +59,14 @@ class _Plan:
     """Launches of a kernel on operands of known shapes, one for each element of a batch. Equal plans do the same."""
 
     def __init__(
-        self, kernel: Kernel, launch: Launch, operands: tuple[Operand, ...], inputs: int, method: str, batch: Optional[int], rows: tuple[bool, ...]
+        self,
+        kernel: Kernel,
+        launch: Launch,
+        operands: tuple[Operand, ...],
+        inputs: int,
+        method: str,
+        batch: Optional[int],
+        rows: tuple[bool, ...],
     ):
         self.kernel, self.launch, self.operands, self.inputs, self.method = kernel, launch, operands, inputs, method
         self.batch = batch  # how many launches; None: it is no batch
@@ -72,7 +78,18 @@ class _Plan:
         operand_of = [argument.place if isinstance(argument, Operand) else -1 for argument in arguments]
         self.struct = self._make_struct(operand_of)
         stored = tuple(bytes(ffi.buffer(store)) for store in planned.frame.stores)
-        self._key = (kernel, planned.frame.key, stored, tuple(operand_of), operands, inputs, method, batch, rows, launch if method != "sequential" else None)
+        self._key = (
+            kernel,
+            planned.frame.key,
+            stored,
+            tuple(operand_of),
+            operands,
+            inputs,
+            method,
+            batch,
+            rows,
+            launch if method != "sequential" else None,
+        )
 
     def _constant(self, argument: Any, index: int) -> Any:
         """What stands for an argument until the launch."""
