@@ -7,6 +7,7 @@ import functools
 import importlib
 import math
 import os
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Optional
 
@@ -33,6 +34,7 @@ _core = _first("jax.extend.core", "jax.core")
 
 Launch = Callable[..., tuple[Dimensions, Dimensions, Sequence[Any]]]
 _TARGET = "ptxgraft_launch"
+_OLDEST_JAXLIB = (0, 4, 35)  # whose FFI is as xla.h has it; before, its structs were others under the same version
 
 
 class Operand(NamedTuple):
@@ -259,9 +261,14 @@ def _lower_to_call(context: Any, *arrays: Any, plan: _Plan, on_gpu: bool) -> Any
     return rule(context, *arrays, plan=address, process=numpy.int64(lib.ptxgraft_python_xla_process))
 
 
+def _jaxlib_version() -> tuple[int, ...]:
+    version: str = _first("jaxlib.version").__version__
+    return tuple(int(part) for part in re.findall(r"\d+", version)[:3])
+
+
 def _register() -> bool:
     """The handler with XLA; whether it takes it."""
-    if not hasattr(_ffi, "ffi_lowering"):
+    if not hasattr(_ffi, "register_ffi_target") or _jaxlib_version() < _OLDEST_JAXLIB:
         return False
     lib.ptxgraft_python_xla_process = int.from_bytes(os.urandom(7), "little") | 1
     make = ctypes.pythonapi.PyCapsule_New
