@@ -1,4 +1,5 @@
-/* Runs what Python has planned: launches over the memory of operands, in place, or over copies in the emulator's own. */
+/* Runs what Python has planned: launches over the memory of operands, in place, or over copies in the
+   emulator's own. */
 
 #include "launch.h"
 
@@ -30,13 +31,15 @@ static size_t largest_input(const ptxgraft_python_plan* plan) {
 
 static ptxgraft_status make_copies(run* r) {
     for (size_t i = 0; i < r->plan->operand_count; ++i) {
-        const ptxgraft_status status = ptxgraft_buffer_create(&r->copies[i], r->plan->device, r->plan->operands[i].size);
+        const ptxgraft_status status =
+            ptxgraft_buffer_create(&r->copies[i], r->plan->device, r->plan->operands[i].size);
         if (status) return status;
     }
     return PTXGRAFT_STATUS_ok;
 }
 
-/* What a result holds before the launch no kernel may read. An input that is the same for all launches is copied for the first alone. */
+/* What a result holds before the launch no kernel may read. An input that is the same for all launches is
+   copied for the first alone. */
 static ptxgraft_status copy_in(run* r, size_t launch) {
     for (size_t i = 0; i < r->plan->operand_count; ++i) {
         const ptxgraft_python_operand* o = &r->plan->operands[i];
@@ -54,7 +57,8 @@ static ptxgraft_status copy_out(run* r, size_t launch, size_t* changed) {
     for (size_t i = 0; i < r->plan->operand_count; ++i) {
         const ptxgraft_python_operand* o = &r->plan->operands[i];
         void* const place = place_of(r, i, launch);
-        const ptxgraft_status status = ptxgraft_buffer_read(o->is_result ? place : r->scratch, r->copies[i], 0, o->size);
+        const ptxgraft_status status =
+            ptxgraft_buffer_read(o->is_result ? place : r->scratch, r->copies[i], 0, o->size);
         if (status) return status;
         if (!o->is_result && memcmp(place, r->scratch, o->size) != 0) {
             *changed = i;
@@ -66,7 +70,8 @@ static ptxgraft_status copy_out(run* r, size_t launch, size_t* changed) {
 
 static void set_addresses(run* r, size_t launch) {
     for (size_t i = 0; i < r->plan->operand_count; ++i)
-        r->addresses[i] = r->copies ? ptxgraft_buffer_get_address(r->copies[i]) : (uint64_t)(uintptr_t)place_of(r, i, launch);
+        r->addresses[i] = r->copies ? ptxgraft_buffer_get_address(r->copies[i])
+                                    : (uint64_t)(uintptr_t)place_of(r, i, launch);
 }
 
 static ptxgraft_status launch_all(run* r, size_t* changed) {
@@ -74,7 +79,9 @@ static ptxgraft_status launch_all(run* r, size_t* changed) {
     for (size_t launch = 0; !status && launch < r->plan->launches; ++launch) {
         set_addresses(r, launch);
         if (r->copies) status = copy_in(r, launch);
-        if (!status) status = ptxgraft_kernel_launch(r->plan->kernel, &r->options, r->arguments, r->plan->argument_count);
+        if (!status)
+            status =
+                ptxgraft_kernel_launch(r->plan->kernel, &r->options, r->arguments, r->plan->argument_count);
         if (!status && r->copies) status = copy_out(r, launch, changed);
     }
     return status;
@@ -99,14 +106,17 @@ static void release(run* r) {
     free(r->arguments);
 }
 
-ptxgraft_status ptxgraft_python_run(const ptxgraft_python_plan* plan, void* const* operands, const ptxgraft_stream* stream, size_t* changed) {
+ptxgraft_status ptxgraft_python_run(const ptxgraft_python_plan* plan, void* const* operands,
+                                    const ptxgraft_stream* stream, size_t* changed) {
     run r = {plan, operands, *plan->options, NULL, NULL, NULL, NULL};
     ptxgraft_status status = PTXGRAFT_STATUS_out_of_memory;
     r.options.stream = stream;
     if (allocate(&r)) {
         for (size_t i = 0; i < plan->argument_count; ++i) {
             r.arguments[i] = plan->arguments[i];
-            if (plan->operand_of[i] >= 0) r.arguments[i] = (ptxgraft_argument){NULL, &r.addresses[plan->operand_of[i]], sizeof(uint64_t)};
+            if (plan->operand_of[i] >= 0)
+                r.arguments[i] =
+                    (ptxgraft_argument){NULL, &r.addresses[plan->operand_of[i]], sizeof(uint64_t)};
         }
         status = launch_all(&r, changed);
     }

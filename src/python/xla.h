@@ -1,8 +1,9 @@
 #ifndef PTXGRAFT_PYTHON_XLA_H
 #define PTXGRAFT_PYTHON_XLA_H
-/* What of XLA's FFI (xla/ffi/api/c_api.h, which jaxlib installs) a handler needs, in names of our own. That interface is a stable ABI:
-   structs have their sizes in front and grow at their ends, and its API says its version; so the wheel is built without jaxlib, and serves
-   all of its versions. tests/python/jax_test.py compares each field's place with those of the jaxlib that is there. */
+/* What of XLA's FFI (xla/ffi/api/c_api.h, which jaxlib installs) a handler needs, in names of our own. Since
+   jaxlib 0.4.35 that interface is a stable ABI: structs have their sizes in front and grow at their ends, and
+   its API says its version. So the wheel is built without jaxlib, and serves all later ones.
+   tests/python/jax_test.py compares each field's place with those of the jaxlib that is there. */
 
 #include <stddef.h>
 #include <stdint.h>

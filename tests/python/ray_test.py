@@ -1,5 +1,6 @@
 """Pools on actors of a local Ray: what is killed, a worker or an actor, loses no variant and counts none twice."""
 
+import logging
 import os
 import pathlib
 import signal
@@ -19,13 +20,13 @@ import ptxgraft.ray
 SQUARE = {"function": {"expr": "y = x * x + 1"}}
 WORKLOAD = {
     "template": "elementwise/simple",
-    "shapes": [{"n": 4097}],
+    "shapes": [{"n": 1025}],
     "wanted": SQUARE,
     "baseline": SQUARE,
     "relative": 1e-6,
     "absolute": 1e-6,
 }
-LIMITS = {"load_ms": 60000, "launch_ms": 60000}
+LIMITS = {"spares": 0, "load_ms": 60000, "launch_ms": 60000}
 simple = ptxgraft.Skeleton.from_template("elementwise/simple", target="sm_90a")
 
 
@@ -64,7 +65,7 @@ def eventually(condition, seconds=60):
 
 
 def setUpModule():
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
 
 
 def tearDownModule():
@@ -74,7 +75,7 @@ def tearDownModule():
 class Pools(Case):
     @classmethod
     def setUpClass(cls):
-        cls.variants = [rendered(i) for i in range(48)]
+        cls.variants = [rendered(i) for i in range(36)]
         with ptxgraft.Pool(["emulator"], **LIMITS) as pool:
             cls.wanted = pool.check(WORKLOAD, cls.variants)
         cls.pool = ptxgraft.ray.Pool(2, ["emulator"], tries=8, **LIMITS)
@@ -84,7 +85,7 @@ class Pools(Case):
         cls.pool.close()
 
     def processes(self):
-        return [ray.get(place.actor.process.remote()) for place in self.pool._places]
+        return [ray.get(actor.process.remote()) for actor in self.pool.actors]
 
     def check_while(self, disturb):
         """All variants are checked, and as soon as the first results are there, something is disturbed."""
@@ -98,7 +99,7 @@ class Pools(Case):
 
     def test_results_are_those_of_a_pool_here(self):
         self.assertEqual({check.outcome for check in self.wanted}, {"right", "wrong"})
-        self.assertEqual(len({check.got for check in self.wanted if check.outcome == "wrong"}), 32)
+        self.assertEqual(len({check.got for check in self.wanted if check.outcome == "wrong"}), 24)
         self.assertEqual(self.pool.check(WORKLOAD, self.variants), self.wanted)
         self.assertEqual(self.pool.check(WORKLOAD, self.variants[:5], batch=2), self.wanted[:5])
         self.assertEqual(self.pool.check(WORKLOAD, []), [])
@@ -125,7 +126,7 @@ class Pools(Case):
 
     def test_an_actor_is_killed_by_ray(self):
         before = self.pool.restarts
-        self.check_while(lambda: ray.kill(self.pool._places[0].actor))
+        self.check_while(lambda: ray.kill(self.pool.actors[0]))
         self.assertEqual(self.pool.restarts, before + 1)
 
     def test_the_process_of_an_actor_is_killed_and_its_workers_end(self):
@@ -178,10 +179,12 @@ class Pools(Case):
         for results in self.pool.check_batches(WORKLOAD, batches()):
             candidates = asked[told]
             self.assertEqual(len(results), len(candidates))
-            search.tell(candidates, costs=[min(check.worst, 1e30) for check in results], descriptors=[[1.0] * len(search.axes)] * len(results))
+            search.tell(
+                candidates, costs=[min(check.worst, 1e30) for check in results], descriptors=[[1.0] * len(search.axes)] * len(results)
+            )
             told += 1
             if told == 2:
-                ray.kill(self.pool._places[0].actor)
+                ray.kill(self.pool.actors[0])
         self.assertEqual(told, 8)
         self.assertEqual(search.ledger["judged"], 64)
 
@@ -200,7 +203,7 @@ class Wrong(Case):
             def kill():
                 killed = None
                 while not done.wait(0.01):
-                    actor = pool._places[0].actor
+                    actor = pool.actors[0]
                     if actor is not killed:
                         ray.kill(actor)
                         killed = actor

@@ -84,9 +84,7 @@ class Site:
 
     @property
     def copies(self) -> tuple[Copy, ...]:
-        copies = (
-            info("copy_info", lib.ptxgraft_site_get_copy, self._skeleton._handle, self._index, i) for i in range(self.copy_count)
-        )
+        copies = (info("copy_info", lib.ptxgraft_site_get_copy, self._skeleton._handle, self._index, i) for i in range(self.copy_count))
         return tuple(Copy(decode(copy.function), bool(copy.is_entry), copy.line) for copy in copies)
 
     def stub(

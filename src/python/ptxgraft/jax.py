@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import importlib
 import math
 import os
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Optional
 
@@ -15,26 +17,24 @@ import numpy
 from ptxgraft._kernel import Kernel, PlannedLaunch
 from ptxgraft._library import NULL, Dimensions, Error, check, ffi, invalid, lib
 
-_mlir: Any
-_batching: Any
-from jax.interpreters import batching as _batching, mlir as _mlir  # noqa: E402
 
-_ffi: Any
-try:
-    from jax import ffi as _ffi
-except ImportError:
-    try:
-        from jax.extend import ffi as _ffi
-    except ImportError:
-        _ffi = None
-_core: Any
-try:
-    from jax.extend import core as _core
-except ImportError:
-    _core = jax.core
+def _first(*names: str) -> Any:
+    """The first of some modules that this JAX has; None where it has none."""
+    for name in names:
+        try:
+            return importlib.import_module(name)
+        except ImportError:
+            continue
+    return None
+
+
+_mlir, _batching = _first("jax.interpreters.mlir"), _first("jax.interpreters.batching")
+_ffi = _first("jax.ffi", "jax.extend.ffi")
+_core = _first("jax.extend.core", "jax.core")
 
 Launch = Callable[..., tuple[Dimensions, Dimensions, Sequence[Any]]]
 _TARGET = "ptxgraft_launch"
+_OLDEST_JAXLIB = (0, 4, 35)  # whose FFI is as xla.h has it; before, its structs were others under the same version
 
 
 class Operand(NamedTuple):
@@ -61,7 +61,14 @@ class _Plan:
     """Launches of a kernel on operands of known shapes, one for each element of a batch. Equal plans do the same."""
 
     def __init__(
-        self, kernel: Kernel, launch: Launch, operands: tuple[Operand, ...], inputs: int, method: str, batch: Optional[int], rows: tuple[bool, ...]
+        self,
+        kernel: Kernel,
+        launch: Launch,
+        operands: tuple[Operand, ...],
+        inputs: int,
+        method: str,
+        batch: Optional[int],
+        rows: tuple[bool, ...],
     ):
         self.kernel, self.launch, self.operands, self.inputs, self.method = kernel, launch, operands, inputs, method
         self.batch = batch  # how many launches; None: it is no batch
@@ -73,7 +80,18 @@ class _Plan:
         operand_of = [argument.place if isinstance(argument, Operand) else -1 for argument in arguments]
         self.struct = self._make_struct(operand_of)
         stored = tuple(bytes(ffi.buffer(store)) for store in planned.frame.stores)
-        self._key = (kernel, planned.frame.key, stored, tuple(operand_of), operands, inputs, method, batch, rows, launch if method != "sequential" else None)
+        self._key = (
+            kernel,
+            planned.frame.key,
+            stored,
+            tuple(operand_of),
+            operands,
+            inputs,
+            method,
+            batch,
+            rows,
+            launch if method != "sequential" else None,
+        )
 
     def _constant(self, argument: Any, index: int) -> Any:
         """What stands for an argument until the launch."""
@@ -171,7 +189,6 @@ _primitive = _core.Primitive("ptxgraft_launch")
 _primitive.multiple_results = True
 
 
-@_primitive.def_impl
 def _apply(*arrays: Any, plan: _Plan) -> Any:
     """Outside of jit."""
     if plan.kernel.device.is_emulator:
@@ -184,7 +201,6 @@ def _compiled(plan: _Plan) -> Any:
     return jax.jit(lambda *arrays: _primitive.bind(*arrays, plan=plan))
 
 
-@_primitive.def_abstract_eval
 def _abstract(*arrays: Any, plan: _Plan) -> Any:
     return [jax.core.ShapedArray(result.shape, result.dtype) for result in plan.results]
 
@@ -221,6 +237,8 @@ def _bind_whole(batch: int, arrays: Sequence[Any], has: Sequence[bool], plan: _P
     return results, [0] * len(results)
 
 
+_primitive.def_impl(_apply)
+_primitive.def_abstract_eval(_abstract)
 _batching.primitive_batchers[_primitive] = _vmapped
 
 
@@ -243,9 +261,14 @@ def _lower_to_call(context: Any, *arrays: Any, plan: _Plan, on_gpu: bool) -> Any
     return rule(context, *arrays, plan=address, process=numpy.int64(lib.ptxgraft_python_xla_process))
 
 
+def _jaxlib_version() -> tuple[int, ...]:
+    version: str = _first("jaxlib.version").__version__
+    return tuple(int(part) for part in re.findall(r"\d+", version)[:3])
+
+
 def _register() -> bool:
     """The handler with XLA; whether it takes it."""
-    if not hasattr(_ffi, "ffi_lowering"):
+    if not hasattr(_ffi, "register_ffi_target") or _jaxlib_version() < _OLDEST_JAXLIB:
         return False
     lib.ptxgraft_python_xla_process = int.from_bytes(os.urandom(7), "little") | 1
     make = ctypes.pythonapi.PyCapsule_New

@@ -57,12 +57,12 @@ class _Node:
 
 
 def _difference(after: PoolReport, before: PoolReport) -> PoolReport:
-    sums = [a - b for a, b in zip(after, before)]
+    sums: list[Any] = [a - b for a, b in zip(after, before)]
     return PoolReport(*sums)._replace(slowest_recovery=after.slowest_recovery)
 
 
 def _sum(first: PoolReport, second: PoolReport) -> PoolReport:
-    sums = [a + b for a, b in zip(first, second)]
+    sums: list[Any] = [a + b for a, b in zip(first, second)]
     return PoolReport(*sums)._replace(slowest_recovery=max(first.slowest_recovery, second.slowest_recovery))
 
 
@@ -151,6 +151,11 @@ class Pool:
     def workers(self) -> tuple[Worker, ...]:
         """Those of all actors, as they were when the pool was opened."""
         return tuple(self._workers)
+
+    @property
+    def actors(self) -> tuple[Any, ...]:
+        """Ray's handles of those that work now."""
+        return tuple(place.actor for place in self._places)
 
     @property
     def restarts(self) -> int:
