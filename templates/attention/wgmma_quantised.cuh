@@ -1,0 +1,117 @@
+// Keys and values of attention/quantised: stored in 8 bits, with a scale for each key and head. Tiles come as
+// they are stored, into the last half of their place in shared memory; the warps that have nothing to copy make
+// tiles of the product's type of them, from the place's start on, with the sites prologue_k and prologue_v.
+#pragma once
+#include "../hardware/narrow.cuh"
+#include "wgmma_prologue.cuh"
+
+namespace attention {
+
+static_assert(changes_tiles, "what is stored in 8 bits is rewritten");
+constexpr hardware::Narrow stored = hardware::Narrow::TYPE_KV;
+static_assert(hardware::bits_of(stored) == 8);
+using Piece = hardware::NarrowPiece<stored>;
+using Product = hardware::TYPE;
+
+// Three warps, which are `thread` 0 to 95. They go over a tile in rounds, each of which reads a piece of 16
+// elements a thread, of one row or of two, and when all have read, writes two units of 16 bytes. What a round
+// writes ends before what the next one reads begins: after x bytes of the n that are stored 2 x are written,
+// and there are n before them.
+template <unsigned head_dim, unsigned tile_keys, unsigned barrier> struct Dequantiser {
+    static constexpr unsigned warps = 3, writers = 32 * warps, panels = (head_dim + 63) / 64;
+    static constexpr unsigned stored_bytes = tile_keys * panels * 64, panel_bytes = tile_keys * 128;
+    static constexpr unsigned pieces = stored_bytes / Piece::bytes;
+
+    unsigned thread, head, batch;
+    unsigned length;  // keys of the sequence
+
+    // The scales of a tile's keys, or values: for rounds behind the next barrier. `place_of` a key is that of its
+    // scale.
+    template <class PlaceOf>
+    __device__ __forceinline__ void load_scales(const float* from, unsigned column, unsigned which,
+                                                const PlaceOf& place_of) const {
+#pragma unroll
+        for (unsigned row = thread; row < tile_keys; row += writers)
+            scales(which)[row] =
+                from != nullptr && column + row < length ? from[place_of(column + row)] : 1.0f;
+    }
+    __device__ __forceinline__ void change_keys(unsigned tile, unsigned column) const {
+#pragma unroll 1
+        for (unsigned first = 0; first < pieces; first += writers) {
+            const unsigned index = first + thread, row = index / 4 % tile_keys;
+            const unsigned element = index / 4 / tile_keys * 64 + index % 4 * 16;
+            const bool is_there = index < pieces;
+            Piece piece = {};
+            if (is_there) piece.load(tile + stored_bytes + index * Piece::bytes);
+            hardware::bar_sync(barrier, writers);
+            if (!is_there || element >= head_dim) continue;
+            const float scale = scales(0)[row];
+            unsigned pairs[8];
+#pragma unroll
+            for (unsigned i = 0; i < 8; ++i) {
+                float low, high;
+                piece.pair(i, low, high);
+                pairs[i] = hardware::pack(low * scale, high * scale, Product{});
+                make_key(pairs[i], low, high, scale, column + row, element + 2 * i, head, batch);
+            }
+            store(tile, row, element, pairs);
+        }
+        hardware::fence_proxy_async_shared();
+    }
+    // Two rows at a time, whose elements are pairs of the site. Beyond the last key there are zeros.
+    __device__ __forceinline__ void change_values(unsigned tile, unsigned column) const {
+#pragma unroll 1
+        for (unsigned first = 0; first < pieces / 2; first += writers) {
+            const unsigned index = first + thread, row = index / 4 % (tile_keys / 2) * 2;
+            const unsigned panel = index / 4 / (tile_keys / 2), element = panel * 64 + index % 4 * 16;
+            const bool is_there = index < pieces / 2;
+            Piece even = {}, odd = {};
+            const unsigned at =
+                tile + stored_bytes + (panel * tile_keys + row) * 64 + index % 4 * Piece::bytes;
+            if (is_there) even.load(at), odd.load(at + 64);
+            hardware::bar_sync(barrier, writers);
+            if (!is_there || element >= head_dim) continue;
+            unsigned evens[8], odds[8];
+            make_values(evens, odds, even, odd, scales(1)[row], scales(1)[row + 1], column + row, element);
+            store(tile, row, element, evens);
+            store(tile, row + 1, element, odds);
+        }
+        hardware::fence_proxy_async_shared();
+    }
+
+  private:
+    static __device__ float* scales(unsigned which) {
+        __shared__ float scales[2][tile_keys];
+        return scales[which];
+    }
+    // 16 elements of a row, from `element` on.
+    static __device__ __forceinline__ void store(unsigned tile, unsigned row, unsigned element,
+                                                 const unsigned (&pairs)[8]) {
+        const unsigned panel = tile + element / 64 * panel_bytes, unit = element % 64 / 8;
+        hardware::st_shared(panel + hardware::swizzled_offset<128>(row, unit),
+                            {pairs[0], pairs[1], pairs[2], pairs[3]});
+        hardware::st_shared(panel + hardware::swizzled_offset<128>(row, unit + 1),
+                            {pairs[4], pairs[5], pairs[6], pairs[7]});
+    }
+    // Of 16 elements of values `key`, which is even, and of the next.
+    __device__ __forceinline__ void make_values(unsigned (&evens)[8], unsigned (&odds)[8], const Piece& even,
+                                                const Piece& odd, float scale_even, float scale_odd,
+                                                unsigned key, unsigned element) const {
+#pragma unroll
+        for (unsigned i = 0; i < 8; ++i) {
+            float first[2], second[2];  // elements 2 i and the next, of both
+            even.pair(i, first[0], second[0]);
+            odd.pair(i, first[1], second[1]);
+            if (key + 1 >= length) first[1] = second[1] = 0;
+            unsigned lower = hardware::pack(first[0] * scale_even, first[1] * scale_odd, Product{});
+            unsigned upper = hardware::pack(second[0] * scale_even, second[1] * scale_odd, Product{});
+            make_value(lower, first[0], first[1], scale_even, scale_odd, key, element + 2 * i, head, batch);
+            make_value(upper, second[0], second[1], scale_even, scale_odd, key, element + 2 * i + 1, head,
+                       batch);
+            evens[i] = key < length ? __byte_perm(lower, upper, 0x5410) : 0;
+            odds[i] = key + 1 < length ? __byte_perm(lower, upper, 0x7632) : 0;
+        }
+    }
+};
+
+}  // namespace attention
