@@ -71,10 +71,14 @@ template <unsigned head_dim, unsigned tile_keys, unsigned barrier> struct Dequan
             if (is_there) even.load(at), odd.load(at + 64);
             hardware::bar_sync(barrier, writers);
             if (!is_there || element >= head_dim) continue;
-            unsigned evens[8], odds[8];
-            make_values(evens, odds, even, odd, scales(1)[row], scales(1)[row + 1], column + row, element);
-            store(tile, row, element, evens);
-            store(tile, row + 1, element, odds);
+            // Of neighbouring pairs of rows one stores its odd row first: even rows alone would meet in half of
+            // the banks.
+            const unsigned is_odd = row / 2 % 2;
+            unsigned first_row[8], second_row[8];
+            make_values(first_row, second_row, even, odd, scales(1)[row], scales(1)[row + 1], column + row,
+                        element, is_odd);
+            store(tile, row + is_odd, element, first_row);
+            store(tile, row + 1 - is_odd, element, second_row);
         }
         hardware::fence_proxy_async_shared();
     }
@@ -93,23 +97,29 @@ template <unsigned head_dim, unsigned tile_keys, unsigned barrier> struct Dequan
         hardware::st_shared(panel + hardware::swizzled_offset<128>(row, unit + 1),
                             {pairs[4], pairs[5], pairs[6], pairs[7]});
     }
-    // Of 16 elements of values `key`, which is even, and of the next.
-    __device__ __forceinline__ void make_values(unsigned (&evens)[8], unsigned (&odds)[8], const Piece& even,
-                                                const Piece& odd, float scale_even, float scale_odd,
-                                                unsigned key, unsigned element) const {
+    // Of 16 elements of values `key`, which is even, and of the next; `is_odd` says which comes first.
+    __device__ __forceinline__ void make_values(unsigned (&first_row)[8], unsigned (&second_row)[8],
+                                                const Piece& even, const Piece& odd, float scale_even,
+                                                float scale_odd, unsigned key, unsigned element,
+                                                unsigned is_odd) const {
+        const unsigned lower_halves = 0x5410, upper_halves = 0x7632;
+        const unsigned of_first = is_odd == 0 ? lower_halves : upper_halves;
+        const unsigned of_second = is_odd == 0 ? upper_halves : lower_halves;
 #pragma unroll
         for (unsigned i = 0; i < 8; ++i) {
-            float first[2], second[2];  // elements 2 i and the next, of both
-            even.pair(i, first[0], second[0]);
-            odd.pair(i, first[1], second[1]);
-            if (key + 1 >= length) first[1] = second[1] = 0;
-            unsigned lower = hardware::pack(first[0] * scale_even, first[1] * scale_odd, Product{});
-            unsigned upper = hardware::pack(second[0] * scale_even, second[1] * scale_odd, Product{});
-            make_value(lower, first[0], first[1], scale_even, scale_odd, key, element + 2 * i, head, batch);
-            make_value(upper, second[0], second[1], scale_even, scale_odd, key, element + 2 * i + 1, head,
-                       batch);
-            evens[i] = key < length ? __byte_perm(lower, upper, 0x5410) : 0;
-            odds[i] = key + 1 < length ? __byte_perm(lower, upper, 0x7632) : 0;
+            float low[2], high[2];  // elements 2 i and the next: of `key`, of the next
+            even.pair(i, low[0], low[1]);
+            odd.pair(i, high[0], high[1]);
+            if (key + 1 >= length) high[0] = high[1] = 0;
+            unsigned pairs[2];
+#pragma unroll
+            for (unsigned j = 0; j < 2; ++j) {
+                pairs[j] = hardware::pack(low[j] * scale_even, high[j] * scale_odd, Product{});
+                make_value(pairs[j], low[j], high[j], scale_even, scale_odd, key, element + 2 * i + j, head,
+                           batch);
+            }
+            first_row[i] = key + is_odd < length ? __byte_perm(pairs[0], pairs[1], of_first) : 0;
+            second_row[i] = key + 1 - is_odd < length ? __byte_perm(pairs[0], pairs[1], of_second) : 0;
         }
     }
 };
