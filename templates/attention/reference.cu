@@ -1,6 +1,7 @@
-// What attention/mma, attention/decode, attention/wgmma and attention/quantised compute, in the plainest way: a thread has a
-// query, and goes over all keys twice, in double precision; first for the largest score, then for the weights
-// and the output. The sites stand where they stand in the kernels, and see the same in single precision.
+// What attention/mma, attention/decode, attention/wgmma and attention/quantised compute, in the plainest way:
+// a thread has a query, and goes over all keys twice, in double precision; first for the largest score, then
+// for the weights and the output. The sites stand where they stand in the kernels, and see the same in single
+// precision.
 #include "../hardware/narrow.cuh"
 #include "sites.cuh"
 

@@ -1,6 +1,6 @@
-// The sites of attention/mma, attention/decode, attention/wgmma, attention/quantised and of their reference, each written once:
-// what fits a kernel fits its reference. A site without a stub is no instruction; operands that no stub reads
-// are not computed.
+// The sites of attention/mma, attention/decode, attention/wgmma, attention/quantised and of their reference,
+// each written once: what fits a kernel fits its reference. A site without a stub is no instruction; operands
+// that no stub reads are not computed.
 #pragma once
 #include <ptxgraft/site.cuh>
 
@@ -71,8 +71,8 @@ __device__ inline void change_value(unsigned& pair, unsigned column, unsigned el
 }
 
 // The same two where keys and values are stored in fewer bits (attention/quantised): `low` and `high` are the
-// elements as they are stored, `pair` what they make when they are multiplied by their key's scale and rounded.
-// Of a stub that does not read `pair` nothing is left of that.
+// elements as they are stored, `pair` what they make when they are multiplied by their key's scale and
+// rounded. Of a stub that does not read `pair` nothing is left of that.
 __device__ inline void make_key(unsigned& pair, float low, float high, float scale, unsigned column,
                                 unsigned element, unsigned head, unsigned batch) {
     PTXGRAFT_HOT_SITE("prologue_k", "", mod(b32, pair), in(f32, low), in(f32, high), in(f32, scale),

@@ -1,6 +1,7 @@
 // Keys and values of attention/quantised: stored in 8 bits, with a scale for each key and head. Tiles come as
-// they are stored, into the last half of their place in shared memory; the warps that have nothing to copy make
-// tiles of the product's type of them, from the place's start on, with the sites prologue_k and prologue_v.
+// they are stored, into the last half of their place in shared memory; the warps that have nothing to copy
+// make tiles of the product's type of them, from the place's start on, with the sites prologue_k and
+// prologue_v.
 #pragma once
 #include "../hardware/narrow.cuh"
 #include "wgmma_prologue.cuh"
@@ -25,8 +26,8 @@ template <unsigned head_dim, unsigned tile_keys, unsigned barrier> struct Dequan
     unsigned thread, head, batch;
     unsigned length;  // keys of the sequence
 
-    // The scales of a tile's keys, or values: for rounds behind the next barrier. `place_of` a key is that of its
-    // scale.
+    // The scales of a tile's keys, or values: for rounds behind the next barrier. `place_of` a key is that of
+    // its scale.
     template <class PlaceOf>
     __device__ __forceinline__ void load_scales(const float* from, unsigned column, unsigned which,
                                                 const PlaceOf& place_of) const {
@@ -46,15 +47,20 @@ template <unsigned head_dim, unsigned tile_keys, unsigned barrier> struct Dequan
             hardware::bar_sync(barrier, writers);
             if (!is_there || element >= head_dim) continue;
             const float scale = scales(0)[row];
-            unsigned pairs[8];
+            const unsigned to = place_of(tile, row, element);
 #pragma unroll
-            for (unsigned i = 0; i < 8; ++i) {
-                float low, high;
-                piece.pair(i, low, high);
-                pairs[i] = hardware::pack(low * scale, high * scale, Product{});
-                make_key(pairs[i], low, high, scale, column + row, element + 2 * i, head, batch);
+            for (unsigned half = 0; half < 2; ++half) {
+                unsigned pairs[4];
+#pragma unroll
+                for (unsigned i = 0; i < 4; ++i) {
+                    float low, high;
+                    piece.pair(4 * half + i, low, high);
+                    pairs[i] = hardware::pack(low * scale, high * scale, Product{});
+                    make_key(pairs[i], low, high, scale, column + row, element + 8 * half + 2 * i, head,
+                             batch);
+                }
+                hardware::st_shared(to ^ 16 * half, pairs);
             }
-            store(tile, row, element, pairs);
         }
         hardware::fence_proxy_async_shared();
     }
@@ -71,14 +77,19 @@ template <unsigned head_dim, unsigned tile_keys, unsigned barrier> struct Dequan
             if (is_there) even.load(at), odd.load(at + 64);
             hardware::bar_sync(barrier, writers);
             if (!is_there || element >= head_dim) continue;
-            // Of neighbouring pairs of rows one stores its odd row first: even rows alone would meet in half of
-            // the banks.
+            // Of neighbouring pairs of rows one stores its odd row first: even rows alone would meet in half
+            // of the banks.
             const unsigned is_odd = row / 2 % 2;
-            unsigned first_row[8], second_row[8];
-            make_values(first_row, second_row, even, odd, scales(1)[row], scales(1)[row + 1], column + row,
-                        element, is_odd);
-            store(tile, row + is_odd, element, first_row);
-            store(tile, row + 1 - is_odd, element, second_row);
+            const unsigned to_first = place_of(tile, row + is_odd, element);
+            const unsigned to_second = place_of(tile, row + 1 - is_odd, element);
+#pragma unroll
+            for (unsigned half = 0; half < 2; ++half) {
+                unsigned first_row[4], second_row[4];
+                make_values(first_row, second_row, even, odd, half, scales(1)[row], scales(1)[row + 1],
+                            column + row, element + 8 * half, is_odd);
+                hardware::st_shared(to_first ^ 16 * half, first_row);
+                hardware::st_shared(to_second ^ 16 * half, second_row);
+            }
         }
         hardware::fence_proxy_async_shared();
     }
@@ -88,28 +99,24 @@ template <unsigned head_dim, unsigned tile_keys, unsigned barrier> struct Dequan
         __shared__ float scales[2][tile_keys];
         return scales[which];
     }
-    // 16 elements of a row, from `element` on.
-    static __device__ __forceinline__ void store(unsigned tile, unsigned row, unsigned element,
-                                                 const unsigned (&pairs)[8]) {
-        const unsigned panel = tile + element / 64 * panel_bytes, unit = element % 64 / 8;
-        hardware::st_shared(panel + hardware::swizzled_offset<128>(row, unit),
-                            {pairs[0], pairs[1], pairs[2], pairs[3]});
-        hardware::st_shared(panel + hardware::swizzled_offset<128>(row, unit + 1),
-                            {pairs[4], pairs[5], pairs[6], pairs[7]});
+    // Of elements `element`, a multiple of 16, and the next seven; the next eight are beside them, at ^ 16.
+    static __device__ __forceinline__ unsigned place_of(unsigned tile, unsigned row, unsigned element) {
+        return tile + element / 64 * panel_bytes + hardware::swizzled_offset<128>(row, element % 64 / 8);
     }
-    // Of 16 elements of values `key`, which is even, and of the next; `is_odd` says which comes first.
-    __device__ __forceinline__ void make_values(unsigned (&first_row)[8], unsigned (&second_row)[8],
-                                                const Piece& even, const Piece& odd, float scale_even,
-                                                float scale_odd, unsigned key, unsigned element,
-                                                unsigned is_odd) const {
+    // Of 8 elements, a half of 16, of values `key`, which is even, and of the next; `is_odd` says which comes
+    // first.
+    __device__ __forceinline__ void make_values(unsigned (&first_row)[4], unsigned (&second_row)[4],
+                                                const Piece& even, const Piece& odd, unsigned half,
+                                                float scale_even, float scale_odd, unsigned key,
+                                                unsigned element, unsigned is_odd) const {
         const unsigned lower_halves = 0x5410, upper_halves = 0x7632;
         const unsigned of_first = is_odd == 0 ? lower_halves : upper_halves;
         const unsigned of_second = is_odd == 0 ? upper_halves : lower_halves;
 #pragma unroll
-        for (unsigned i = 0; i < 8; ++i) {
+        for (unsigned i = 0; i < 4; ++i) {
             float low[2], high[2];  // elements 2 i and the next: of `key`, of the next
-            even.pair(i, low[0], low[1]);
-            odd.pair(i, high[0], high[1]);
+            even.pair(4 * half + i, low[0], low[1]);
+            odd.pair(4 * half + i, high[0], high[1]);
             if (key + 1 >= length) high[0] = high[1] = 0;
             unsigned pairs[2];
 #pragma unroll
