@@ -4,6 +4,7 @@
 #include <benchmark/benchmark.h>
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
 
@@ -115,13 +116,18 @@ void run(benchmark::State& state, const Device& device, const Ready& kernel) {
 constexpr const char* eight_instructions =
     "x = acc * 0.7978845608 + 0.0356774081 * acc\nacc = max(x * 0.5 + 0.25, acc * 0.125) - min(acc, 1.5)";
 
+void check_target(const What& what, const Device& device) {
+    const std::string target = value(Template::find(what.name, templates_folder())).target();
+    if (target.ends_with('a') && device.target() != target)
+        throw std::runtime_error(what.name + " is of " + target + " alone");
+}
+
 void time_gemm(benchmark::State& state, What what) {
     with_gpu(state, [&](const Device& device) {
         const auto m = static_cast<std::uint32_t>(state.range(0)),
                    n = static_cast<std::uint32_t>(state.range(1)),
                    k = static_cast<std::uint32_t>(state.range(2));
-        if (what.name == "gemm/wgmma" && device.target() != "sm_90a")
-            throw std::runtime_error("wgmma is of sm_90a alone");
+        check_target(what, device);
         what.dimensions = {{"m", m}, {"n", n}, {"k", k}};
         const Ready kernel = ready(device, what);
         run(state, device, kernel);
@@ -130,7 +136,7 @@ void time_gemm(benchmark::State& state, What what) {
             benchmark::Counter(flops / 1e12, benchmark::Counter::kIsIterationInvariantRate);
         static const auto current = value(device.make_current());
         static const Cublas cublas;
-        if (!cublas.is_there()) return;
+        if (!cublas.is_there() || what.name == "gemm/quantised") return;  // whose b cuBLAS does not take
         const Buffer c = value(device.allocate(std::size_t{4} * m * n));
         const double theirs = seconds_of(device, [&](const Stream& stream) {
             cublas.multiply(stream, kernel.buffers[0], kernel.buffers[1], c, static_cast<int>(m),
@@ -152,6 +158,37 @@ BENCHMARK_CAPTURE(time_gemm, wgmma, What{"gemm/wgmma", {}, to_f32})->Apply(shape
 BENCHMARK_CAPTURE(time_gemm, wgmma_of_8_instructions,
                   What{"gemm/wgmma", {}, to_f32, {{"epilogue", eight_instructions}}})
     ->Apply(shapes);
+
+BENCHMARK_CAPTURE(time_gemm, quantised_s8, What{"gemm/quantised", {}, to_f32})->Apply(shapes);
+BENCHMARK_CAPTURE(time_gemm, quantised_int4,
+                  What{"gemm/quantised", {}, {{"output", "f32"}, {"type_b", "u8"}}})
+    ->Apply(shapes);
+
+// ---- convolutions: 3 x 3 filters with padding, as the stages of a ResNet-50 have them, 256 images
+
+void time_conv(benchmark::State& state, What what) {
+    with_gpu(state, [&](const Device& device) {
+        check_target(what, device);
+        const auto side = static_cast<std::uint64_t>(state.range(0)),
+                   channels = static_cast<std::uint64_t>(state.range(1));
+        constexpr std::uint64_t images = 256, places = 9;
+        what.dimensions = {{"images", images},
+                           {"height", side},
+                           {"width", side},
+                           {"channels", channels},
+                           {"filters", channels}};
+        what.choices = {{"tile_n", std::min<std::uint64_t>(channels, 256)}};
+        run(state, device, ready(device, what));
+        const auto flops = static_cast<double>(2 * images * side * side * channels * channels * places);
+        state.counters["TFLOPS"] =
+            benchmark::Counter(flops / 1e12, benchmark::Counter::kIsIterationInvariantRate);
+    });
+}
+void stages(benchmark::internal::Benchmark* bench) {
+    bench->Args({56, 64})->Args({28, 128})->Args({14, 256})->Args({7, 512});
+    bench->UseManualTime()->Unit(benchmark::kMillisecond);
+}
+BENCHMARK_CAPTURE(time_conv, wgmma, What{"conv/wgmma", {}})->Apply(stages);
 
 // ---- rows: so many bytes are read once and written once
 

@@ -1,10 +1,11 @@
-// What attention/mma, attention/decode and attention/wgmma compute, in the plainest way: a thread has a
-// query, and goes over all keys twice, in double precision; first for the largest score, then for the weights
-// and the output. The sites stand where they stand in the kernels, and see the same in single precision.
-#include "../hardware/mma.cuh"
+// What attention/mma, attention/decode, attention/wgmma and attention/quantised compute, in the plainest way:
+// a thread has a query, and goes over all keys twice, in double precision; first for the largest score, then
+// for the weights and the output. The sites stand where they stand in the kernels, and see the same in single
+// precision.
+#include "../hardware/narrow.cuh"
 #include "sites.cuh"
 
-#ifdef CONSUMERS  // attention/wgmma
+#ifdef CONSUMERS  // attention/wgmma and attention/quantised
 #define TILE_QUERIES (64 * CONSUMERS)
 #else
 #define TILE_QUERIES (16 * STRIPS * WARPS)
@@ -15,17 +16,24 @@
 
 using namespace attention;
 using Element = hardware::TYPE;
+#ifdef TYPE_KV  // attention/quantised
+using Stored = unsigned char;
+#else
+using Stored = Element;
+#endif
 constexpr unsigned head_dim = HEAD_DIM, tile_queries = TILE_QUERIES, tile_keys = TILE_KEYS, page = PAGE;
 enum { product, logit };
 
 struct Problem {
-    const Element *q, *k, *v;
+    const Element* q;
+    const Stored *k, *v;
     const unsigned* table;
     unsigned heads, group, first_query, queries, first_key, keys, pages;
     float scale;
     unsigned left, right;
     Query query;
     float of_row;
+    const float *scale_k, *scale_v;  // of attention/quantised
 };
 
 __device__ double value_of(unsigned bits, hardware::bf16) { return __uint_as_float(bits << 16); }
@@ -82,15 +90,51 @@ __device__ bool is_visible(const Problem& of, unsigned key) {
     return visible >> key % 32 & 1;
 }
 
+// Elements `element` and the next of a key, as they are multiplied.
+__device__ unsigned key_pair(const Problem& of, unsigned key, unsigned element) {
+    const unsigned long long head = place_of(of, key), at = head + element;
+    const unsigned kv_head = of.query.head / of.group;
+#ifdef TYPE_KV
+    const float scale = of.scale_k == nullptr ? 1 : of.scale_k[head / head_dim];
+    const float low = hardware::narrow_value<hardware::Narrow::TYPE_KV>(of.k, at);
+    const float high = hardware::narrow_value<hardware::Narrow::TYPE_KV>(of.k, at + 1);
+    unsigned pair = hardware::pack(low * scale, high * scale, Element{});
+    make_key(pair, low, high, scale, key, element, kv_head, of.query.batch);
+#else
+    unsigned pair = pair_of(of.k[at], of.k[at + 1]);
+    change_key(pair, key, element, kv_head, of.query.batch);
+#endif
+    return pair;
+}
+// Element `element` of values `even` and the next; zero beyond the last.
+__device__ unsigned value_pair(const Problem& of, unsigned even, unsigned element) {
+    const bool is_last = even + 1 >= of.keys;
+    const unsigned long long first = place_of(of, even), second = is_last ? 0 : place_of(of, even + 1);
+    const unsigned kv_head = of.query.head / of.group;
+#ifdef TYPE_KV
+    const bool is_scaled = of.scale_v != nullptr;
+    const float scale_low = is_scaled ? of.scale_v[first / head_dim] : 1;
+    const float scale_high = is_scaled && !is_last ? of.scale_v[second / head_dim] : 1;
+    const float low = hardware::narrow_value<hardware::Narrow::TYPE_KV>(of.v, first + element);
+    const float high =
+        is_last ? 0 : hardware::narrow_value<hardware::Narrow::TYPE_KV>(of.v, second + element);
+    unsigned pair = hardware::pack(low * scale_low, high * scale_high, Element{});
+    make_value(pair, low, high, scale_low, scale_high, even, element, kv_head, of.query.batch);
+#else
+    unsigned pair = pair_of(of.v[first + element], is_last ? Element{} : of.v[second + element]);
+    change_value(pair, even, element, kv_head, of.query.batch);
+#endif
+    return pair;
+}
+
 __device__ double score_of(const Problem& of, unsigned key) {
     const Element* const q =
         of.q + (1ull * (of.first_query + of.query.row) * of.heads + of.query.head) * head_dim;
-    const Element* const k = of.k + place_of(of, key);
     double sum = 0;
     for (unsigned i = 0; i < head_dim; i += 2) {
-        unsigned a = pair_of(q[i], q[i + 1]), b = pair_of(k[i], k[i + 1]);
+        unsigned a = pair_of(q[i], q[i + 1]);
         change_query(a, of.query, i);
-        change_key(b, key, i, of.query.head / of.group, of.query.batch);
+        const unsigned b = key_pair(of, key, i);
         sum += lower(a) * lower(b);
         sum += upper(a) * upper(b);
     }
@@ -99,12 +143,8 @@ __device__ double score_of(const Problem& of, unsigned key) {
     return SCORED == logit ? score : static_cast<double>(score) * of.scale;
 }
 __device__ double value_at(const Problem& of, unsigned key, unsigned element) {
-    const unsigned even = key & ~1u;
-    Element first = of.v[place_of(of, even) + element], second = {};
-    if (even + 1 < of.keys) second = of.v[place_of(of, even + 1) + element];
-    unsigned pair = pair_of(first, second);
-    change_value(pair, even, element, of.query.head / of.group, of.query.batch);
-    return key == even ? lower(pair) : upper(pair);
+    const unsigned pair = value_pair(of, key & ~1u, element);
+    return key % 2 == 0 ? lower(pair) : upper(pair);
 }
 
 // A key's place in the pair of the site is that of an even and an odd column.
@@ -115,7 +155,7 @@ __device__ double weight_of(float x, unsigned key) {
     return weight[key % 2];
 }
 
-extern "C" __global__ void attention_reference(const Element* q, const Element* k, const Element* v,
+extern "C" __global__ void attention_reference(const Element* q, const Stored* k, const Stored* v,
                                                double* out, double* lse, const unsigned* offsets_q,
                                                const unsigned* offsets_k, const unsigned* table,
                                                unsigned queries, unsigned keys, unsigned heads,
@@ -124,11 +164,18 @@ extern "C" __global__ void attention_reference(const Element* q, const Element* 
                                                ,
                                                unsigned
 #endif
+#ifdef TYPE_KV
+                                               ,
+                                               const float* scale_k, const float* scale_v
+#endif
 ) {
     const unsigned row = blockIdx.x * blockDim.x + threadIdx.x, batch = blockIdx.z;
     Problem of = {q, k, v, table, heads, group, batch * queries, queries, batch * keys, keys};
     of.pages = page == 0 ? 0 : (keys + page - 1) / (page == 0 ? 1 : page);
     of.scale = scale, of.left = left, of.right = right;
+#ifdef TYPE_KV
+    of.scale_k = scale_k, of.scale_v = scale_v;
+#endif
     of.query = {row, blockIdx.y, batch};
     if (offsets_q != nullptr)
         of.first_query = offsets_q[batch], of.queries = offsets_q[batch + 1] - of.first_query;

@@ -1,6 +1,6 @@
-// The sites of attention/mma, attention/decode, attention/wgmma and of their reference, each written once:
-// what fits a kernel fits its reference. A site without a stub is no instruction; operands that no stub reads
-// are not computed.
+// The sites of attention/mma, attention/decode, attention/wgmma, attention/quantised and of their reference,
+// each written once: what fits a kernel fits its reference. A site without a stub is no instruction; operands
+// that no stub reads are not computed.
 #pragma once
 #include <ptxgraft/site.cuh>
 
@@ -68,6 +68,20 @@ __device__ inline void change_value(unsigned& pair, unsigned column, unsigned el
                                     unsigned batch) {
     PTXGRAFT_HOT_SITE("prologue_v", "", mod(b32, pair), in(u32, column), in(u32, element), in(u32, head),
                       in(u32, batch));
+}
+
+// The same two where keys and values are stored in fewer bits (attention/quantised): `low` and `high` are the
+// elements as they are stored, `pair` what they make when they are multiplied by their key's scale and
+// rounded. Of a stub that does not read `pair` nothing is left of that.
+__device__ inline void make_key(unsigned& pair, float low, float high, float scale, unsigned column,
+                                unsigned element, unsigned head, unsigned batch) {
+    PTXGRAFT_HOT_SITE("prologue_k", "", mod(b32, pair), in(f32, low), in(f32, high), in(f32, scale),
+                      in(u32, column), in(u32, element), in(u32, head), in(u32, batch));
+}
+__device__ inline void make_value(unsigned& pair, float low, float high, float scale_low, float scale_high,
+                                  unsigned column, unsigned element, unsigned head, unsigned batch) {
+    PTXGRAFT_HOT_SITE("prologue_v", "", mod(b32, pair), in(f32, low), in(f32, high), in(f32, scale_low),
+                      in(f32, scale_high), in(u32, column), in(u32, element), in(u32, head), in(u32, batch));
 }
 
 __device__ inline void change_output(float& value, const Query& query, unsigned column) {

@@ -9,12 +9,18 @@
 // weights of the next one's scores. And the warpgroups take turns in starting products (named barriers), so
 // that the tensor cores have work of one while another is at its exponentials.
 //
-// PROLOGUE says which of the sites prologue_q, prologue_k and prologue_v there are (wgmma_prologue.cuh).
+// PROLOGUE says which of the sites prologue_q, prologue_k and prologue_v there are (wgmma_prologue.cuh). With
+// TYPE_KV, which attention/quantised has, keys and values are stored in 8 bits, with a scale for each key and
+// head, and become elements of the product where they are rewritten (wgmma_quantised.cuh).
 #include "../hardware/mma.cuh"
 #include "../hardware/tma.cuh"
 #include "../hardware/wgmma.cuh"
 #include "softmax.cuh"
+#ifdef TYPE_KV
+#include "wgmma_quantised.cuh"
+#else
 #include "wgmma_prologue.cuh"
+#endif
 
 using namespace hardware;
 using namespace attention;
@@ -31,6 +37,13 @@ constexpr u32 row_bytes = 128, panels = (head_dim + 63) / 64;
 constexpr u32 query_panel = tile_queries * row_bytes, query_bytes = panels * query_panel;
 constexpr u32 tile_panel = tile_keys * row_bytes, tile_bytes = panels * tile_panel;
 constexpr u32 box_keys = page == 0 || page > tile_keys ? tile_keys : page;  // that one copy brings
+// A tile as it is copied: the whole of it, or in fewer bytes at its end, to be rewritten from its start on.
+#ifdef TYPE_KV
+constexpr u32 copied_row_bytes = 64;
+#else
+constexpr u32 copied_row_bytes = row_bytes;
+#endif
+constexpr u32 copied_panel = tile_keys * copied_row_bytes, copied_bytes = panels * copied_panel;
 
 // 64 K registers are shared out: the warpgroup that copies needs few, and more where it rewrites tiles.
 constexpr u32 producer_registers = consumers == 2 ? (changes_tiles ? 64 : 40) : (changes_tiles ? 56 : 32);
@@ -50,6 +63,7 @@ struct Arguments {
     u32 queries, keys, heads, group;
     float scale;
     u32 left, right;
+    const float *scale_k = nullptr, *scale_v = nullptr;  // of attention/quantised
 };
 
 // ---- the place of a block in the problem
@@ -72,6 +86,18 @@ struct Block {
         made.head = head, made.batch = batch;
         made.end = made.last_end();
         return made;
+    }
+    // Without a table the pages of a sequence, and the sequences, are one behind the other. Pages beyond the
+    // last key are hidden: any page will do.
+    __device__ u32 row_of_key(const Arguments& of, u32 key) const {
+        if constexpr (page == 0) {
+            return keys.first + key;
+        } else {
+            if (key >= keys.length) key = 0;
+            constexpr u32 size = page == 0 ? 1 : page;  // NVRTC would warn of a division by 0
+            const u32 in_table = batch * ((of.keys + size - 1) / size) + key / size;
+            return (of.table == nullptr ? in_table : of.table[in_table]) * size + key % size;
+        }
     }
 };
 
@@ -125,44 +151,47 @@ struct Producer {
     __device__ void copy_tile(const Ring& ring, RingPlace<stages>& at, const TensorMap& from,
                               u32 column) const {
         ring.wait_empty(at);
-        const u32 to = ring.tile(at), barrier = ring.copied + at.stage * sizeof(u64);
-        mbarrier_arrive_expect_tx(barrier, tile_bytes);
+        const u32 to = ring.tile(at) + tile_bytes - copied_bytes;
+        const u32 barrier = ring.copied + at.stage * sizeof(u64);
+        mbarrier_arrive_expect_tx(barrier, copied_bytes);
 #pragma unroll
         for (u32 key = 0; key < tile_keys; key += box_keys) {
-            const u32 row = row_of_key(column + key);
+            const u32 row = block.row_of_key(of, column + key);
 #pragma unroll
             for (u32 panel = 0; panel < panels; ++panel)
-                tma_load_3d(to + panel * tile_panel + key * row_bytes, from, barrier, panel * 64,
+                tma_load_3d(to + panel * copied_panel + key * copied_row_bytes, from, barrier, panel * 64,
                             block.kv_head, row);
         }
         at.advance();
-    }
-    // Without a table the pages of a sequence, and the sequences, are one behind the other. Pages beyond the
-    // last key are hidden: any page will do.
-    __device__ u32 row_of_key(u32 key) const {
-        if constexpr (page == 0) {
-            return block.keys.first + key;
-        } else {
-            if (key >= block.keys.length) key = 0;
-            constexpr u32 size = page == 0 ? 1 : page;  // NVRTC would warn of a division by 0
-            const u32 in_table = block.batch * ((of.keys + size - 1) / size) + key / size;
-            return (of.table == nullptr ? in_table : of.table[in_table]) * size + key % size;
-        }
     }
 };
 
 // ---- the warps beside the producer's: they rewrite tiles, where there are sites for that
 
-__device__ inline void rewrite(const Tiles<tile_keys>& tiles, const Block& block, const Ring& keys,
-                               const Ring& values) {
-    using Writer = TileWriter<head_dim, tile_keys>;
+#ifdef TYPE_KV
+using Writer = Dequantiser<head_dim, tile_keys, 1 + 2 * consumers>;  // its barrier is behind the consumers'
+#else
+using Writer = TileWriter<head_dim, tile_keys>;
+#endif
+
+__device__ inline void rewrite(const Arguments& of, const Tiles<tile_keys>& tiles, const Block& block,
+                               const Ring& keys, const Ring& values) {
     const Writer writer = {threadIdx.x - 32, block.kv_head, block.batch, block.keys.length};
+    [[maybe_unused]] const auto row_of_key = [&](u32 key) {
+        return u64{block.row_of_key(of, key)} * (of.heads / of.group) + block.kv_head;
+    };
     RingPlace<stages> at = {0, 0};
     for (auto tile = tiles.from(tiles.first_column()); tile.column < tiles.end;
          tile = tiles.from(tile.column + tile_keys), at.advance()) {
+#ifdef TYPE_KV
+        writer.load_scales(of.scale_k, tile.column, 0, row_of_key);
+#endif
         keys.wait_copied(at);
         writer.change_keys(keys.tile(at), tile.column);
         keys.fill(at);
+#ifdef TYPE_KV
+        writer.load_scales(of.scale_v, tile.column, 1, row_of_key);
+#endif
         values.wait_copied(at);
         writer.change_values(values.tile(at), tile.column);
         values.fill(at);
@@ -311,15 +340,24 @@ __device__ void store(Consumer& consumer, const Arguments& of, const Block& bloc
 
 // ---- the kernel
 
+#ifdef TYPE_KV
+#define PARAMETERS_OF_SCALES , const float *scale_k, const float *scale_v
+#define ARGUMENTS_OF_SCALES , scale_k, scale_v
+#else
+#define PARAMETERS_OF_SCALES
+#define ARGUMENTS_OF_SCALES
+#endif
+
 extern "C" __global__ void __launch_bounds__(threads, 1)
     attention_wgmma(const __grid_constant__ TensorMap q, const __grid_constant__ TensorMap k,
                     const __grid_constant__ TensorMap v, Half* out, float* lse, const u32* offsets_q,
                     const u32* offsets_k, const u32* table, u32 queries, u32 keys, u32 heads, u32 group,
-                    float scale, u32 left, u32 right) {
+                    float scale, u32 left, u32 right PARAMETERS_OF_SCALES) {
     extern __shared__ __align__(1024) unsigned char shared[];
     __shared__ Barriers barriers;
-    const Arguments of = {q,       k,    v,     out,   lse,   offsets_q, offsets_k, table,
-                          queries, keys, heads, group, scale, left,      right};
+    const Arguments of = {q,         k,         v,     out,     lse,
+                          offsets_q, offsets_k, table, queries, keys,
+                          heads,     group,     scale, left,    right ARGUMENTS_OF_SCALES};
     const Block block(of);
     if (block.first >= block.queries.length) return;
 
@@ -337,7 +375,7 @@ extern "C" __global__ void __launch_bounds__(threads, 1)
         mbarrier_init(queries_full, 1);
         for (u32 i = 0; i < stages; ++i) {
             // The producer, and the bytes it announces; or the warps that rewrite what it copied.
-            constexpr u32 filling = changes_tiles ? TileWriter<head_dim, tile_keys>::warps : 1;
+            constexpr u32 filling = changes_tiles ? Writer::warps : 1;
             mbarrier_init(key_ring.full + i * sizeof(u64), filling);
             mbarrier_init(value_ring.full + i * sizeof(u64), filling);
             if constexpr (changes_tiles) {
@@ -366,7 +404,7 @@ extern "C" __global__ void __launch_bounds__(threads, 1)
             }
         }
         if constexpr (changes_tiles)
-            if (threadIdx.x >= 32) rewrite(tiles, block, key_ring, value_ring);
+            if (threadIdx.x >= 32) rewrite(of, tiles, block, key_ring, value_ring);
     } else {
         setmaxnreg_inc<consumer_registers>();
         Consumer consumer = {number - 1, key_ring, value_ring};

@@ -1,6 +1,6 @@
-// What conv/wgmma computes, in double and in plain loops: a thread for each element of y, with the same sites.
-// A prologue sees words of elements along the channels, which end in zeros, and zeros where the filter's
-// window is beyond the image.
+// What conv/wgmma computes, in double and in plain loops: a thread for each element of y, with the same
+// sites. A prologue sees words of elements along the channels, which end in zeros, and zeros where the
+// filter's window is beyond the image.
 #include "../gemm/wgmma_reference.cuh"
 
 struct Window {

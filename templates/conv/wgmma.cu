@@ -1,7 +1,7 @@
-// Convolutions of images (NHWC) by filters (KRSC) on the tensor cores of sm_90a, as a product of matrices that
-// exists nowhere: its a has a row for each pixel of y, in which the filter's window of x lies element by
-// element, its b has the filters for columns, and its c is y. Any numbers and sizes of images and filters, any
-// stride, padding and dilation that tensor copies can do; elements of a pixel begin at 16 bytes.
+// Convolutions of images (NHWC) by filters (KRSC) on the tensor cores of sm_90a, as a product of matrices
+// that exists nowhere: its a has a row for each pixel of y, in which the filter's window of x lies element by
+// element, its b has the filters for columns, and its c is y. Any numbers and sizes of images and filters,
+// any stride, padding and dilation that tensor copies can do; elements of a pixel begin at 16 bytes.
 //
 // A tensor copy of the im2col mode brings rows of a as they are multiplied: for one place of the filter, and
 // up to 64 channels (128 of 8 bits), what each pixel of the tile sees there, zeros where that is beyond the

@@ -59,8 +59,8 @@ struct Result {
 
 // ---- the producer, one thread
 
-/// Of a or b the stage's part, of which blocks of a cluster that share the tile each copy theirs to all: panels
-/// of 64 columns where the tile's rows run along m or n, else the tile as it is.
+/// Of a or b the stage's part, of which blocks of a cluster that share the tile each copy theirs to all:
+/// panels of 64 columns where the tile's rows run along m or n, else the tile as it is.
 template <Major major, u32 tile_rows, u32 sharing>
 __device__ inline void copy_matrix(const TensorMap& map, u32 to, u32 full, u32 first, u32 k0, u32 batch,
                                    u32 rank) {
@@ -90,8 +90,8 @@ struct Matrices {
     __device__ WriterOfB writer(const Tile& tile) const { return WriterOfB(tile.col); }
 };
 
-/// `inputs` is as Matrices: it has the maps `a` and `b`, and copies a stage of them; before the first one of a
-/// tile it is told which that is.
+/// `inputs` is as Matrices: it has the maps `a` and `b`, and copies a stage of them; before the first one of
+/// a tile it is told which that is.
 template <class Walk, class Inputs>
 __device__ inline void produce(Walk walk, Inputs inputs, u32 k, u32 rank) {
     RingPlace<stages> place{0, 1};

@@ -19,8 +19,8 @@ struct Scales {
     u32 n, groups;
 };
 
-/// All threads that multiply a tile: each reads its pieces of the stored tile, and when all have done so, they
-/// write a tile of the product's type over it.
+/// All threads that multiply a tile: each reads its pieces of the stored tile, and when all have done so,
+/// they write a tile of the product's type over it.
 struct Dequantiser {
     static constexpr u32 rewriters = 128 * readers;
     static constexpr u32 pieces_of_line = tile_k / 16, lines = rewriters / pieces_of_line;

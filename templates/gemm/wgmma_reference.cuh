@@ -101,8 +101,8 @@ __device__ double contribution(double element, unsigned row, unsigned col, unsig
     PTXGRAFT_COLD_SITE("reduce", "", mod(f32, x), in(u32, row), in(u32, col), in(u32, batch));
     return x;
 }
-/// The first thread of a row of a tile, or of 64 rows of a column, adds up all of it. Of the `batch`-th matrix
-/// of m x n, whose elements add contribution_of(row, col).
+/// The first thread of a row of a tile, or of 64 rows of a column, adds up all of it. Of the `batch`-th
+/// matrix of m x n, whose elements add contribution_of(row, col).
 template <class ContributionOf>
 __device__ void leave_statistic(const ContributionOf& contribution_of, unsigned row, unsigned col,
                                 unsigned long long m, unsigned long long n, unsigned long long batch,

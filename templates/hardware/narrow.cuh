@@ -37,13 +37,13 @@ template <Narrow type> struct NarrowPiece {
     // Without I2F, which is slow: the integer, made positive, stands in the lowest bits of 2^23.
     __device__ __forceinline__ float integer(unsigned i) const {
         constexpr unsigned two_23 = 0x4B000000;
-        if constexpr (type == Narrow::s8) {
-            const unsigned positive = words[i / 4] ^ 0x80808080;
-            return __uint_as_float(__byte_perm(positive, two_23, 0x7440 | i % 4)) - (8388608.0f + 128);
-        } else {
-            const unsigned positive = words[i / 8] ^ 0x88888888;
-            return __uint_as_float(positive >> i % 8 * 4 & 15 | two_23) - (8388608.0f + 8);
-        }
+        constexpr bool is_nibble = type == Narrow::u8;
+        const unsigned word = words[is_nibble ? i / 8 : i / 4];
+        const unsigned positive =
+            !is_nibble ? word ^ 0x80808080 : (i % 2 == 0 ? word : word >> 4) & 0x0F0F0F0F ^ 0x08080808;
+        const unsigned byte = is_nibble ? i % 8 / 2 : i % 4;
+        return __uint_as_float(__byte_perm(positive, two_23, 0x7440 | byte)) -
+               (8388608.0f + (is_nibble ? 8 : 128));
     }
 };
 

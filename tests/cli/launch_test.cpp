@@ -456,7 +456,7 @@ TEST_F(Cli, MistakesInTheTensorMapsOfALaunchFile) {
         {row(R"("buffer": "b", "box": [64,8])"), "3:26", R"(there is no buffer "b")"},
         {row(R"("buffer": "a")"), "3:15", R"("tensormap" needs "box")"},
         {row(R"("buffer": "a", "box": 64)"), "3:38", R"("box" is an array, not a number)"},
-        {row(R"("buffer": "a", "box": [64,8], "im2col": {})"), "3:55",
+        {row(R"("buffer": "a", "box": [64,8], "im2col": {})"), "3:56",
          R"("tensormap" has "box" or "im2col", not both)"},
         {row(R"("buffer": "a", "im2col": {"lower_corner": [0]})"), "3:41", R"(it needs "upper_corner")"},
         {row(R"("buffer": "a", "im2col": {"lower_corner": [0.5]})"), "3:59",
