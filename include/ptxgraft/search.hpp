@@ -102,6 +102,7 @@ enum class Refine : std::uint8_t {
     none,
     constants,  ///< vary its constants and report the best found (Result::genome)
     shorten,    ///< delete what can go without loss, and report the shortest (Result::genome)
+    measure,    ///< nothing: its cost was measured, and is measured again (Options::remeasure)
 };
 
 struct Candidate {
@@ -284,6 +285,7 @@ struct Budget {
 
 /// It ends behind the first candidate with which an elite, the best of its cell, has at most this bound, and
 /// at most this on each axis: that is the same candidate on one thread and many, and after any interruption.
+/// One whose cost was measured must have been measured again (Options::remeasure), as luck reaches any target.
 /// Within a cell only the one of the lowest bound is looked at: where a target names a value on an axis, an
 /// edge just above that value makes cells of which all or none reach it.
 struct Target {
@@ -336,7 +338,13 @@ struct Options {
     std::uint32_t attempts = 16;
     bool refine = true;  ///< elites are tuned and shortened
     std::vector<Operator> operators = default_operators();
-    bool adapt = true;                           ///< operators' weights follow what they bring
+    bool adapt = true;  ///< operators' weights follow what they bring
+    /// Elites whose cost is an interval (Result::low, Result::high) are judged again, as candidates with
+    /// Refine::measure: when they become the best of a cell, when one goes to another island, and whenever so
+    /// many others were judged behind the last time; at most a quarter of a block. What they were chosen for
+    /// counts until then, and the mean of what was found again from then on: who was only lucky loses the
+    /// cell. One that does not end well is no elite any more; a noisy one stays as it is. 0: never.
+    std::uint32_t remeasure = 1000;
     std::optional<GuessOptions> surrogate = {};  ///< none: nothing is guessed
     std::string task = {};                       ///< a text that is kept with the archive
     /// What candidates are judged with beside the task, as a hash: of the PTX of a skeleton. Kept with the
@@ -363,7 +371,10 @@ struct Ledger {
     std::uint64_t duplicates = 0;
     std::uint64_t judged = 0;  ///< candidates committed
     std::array<std::uint64_t, 9> by_status{};
-    std::uint64_t guessed = 0;     ///< of the rejected: by a surrogate (GuessOptions)
+    std::uint64_t guessed = 0;         ///< of the rejected: by a surrogate (GuessOptions)
+    std::uint64_t measured_again = 0;  ///< elites, each as often as it was (Options::remeasure)
+    /// Of those: what does not meet the interval that the elite had. It was lucky, or the device drifts.
+    std::uint64_t disagreed = 0;
     std::vector<GateCount> gates;  ///< of this process
     std::vector<OperatorCredit> operators;
     std::uint64_t cells = 0;         ///< with an elite
@@ -378,6 +389,8 @@ struct Elite {
     std::vector<double> descriptor;
     std::vector<std::uint32_t> cell;  ///< the bin on each axis
     double low = 0, high = 0;         ///< of the cost, as Result has it
+    /// That it was measured again: its cost and interval are means of so many. 0: those that made it an elite.
+    std::uint32_t times = 0;
     /// What its cost may be at most: of costs that are measured the lucky ones are the lowest, so that is
     /// what elites are compared by.
     [[nodiscard]] double bound() const { return bound_of(cost, low, high); }

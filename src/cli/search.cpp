@@ -200,12 +200,11 @@ void enumerate_task(const search::Task& task, const SearchFlags& flags) {
     Watch watch(task.budget.seconds);
     const search::EnumerateOptions options{.instructions = flags.enumerates,
                                            .trials = task.budget.candidates,
-                                           .perturb = task.columns.perturb,
                                            .threads = flags.jobs,
                                            .stop = &watch.stop()};
-    const auto found = take(search::enumerate(task.space, task.cases, options), {}, flags.task);
+    const auto found = take(search::enumerate(task, options), {}, flags.task);
     const stack::Machine& machine = task.space.sites[0].machine;
-    const std::string text = found.program ? stack::print(*found.program, machine) : "";
+    const std::string text = found.program ? search::program_text(*found.program, machine) : "";
     if (flags.json)
         print_json({{"program", found.program ? Json(text) : Json()},
                     {"instructions", found.program ? Json(found.instructions) : Json()},
@@ -258,12 +257,7 @@ void search_task(const SearchFlags& flags) {
         if (flags.strategy == name(one)) task.options.strategy = one;
     read_budget(task.budget, flags.budget);
     if (flags.stagnation != 0) task.stagnation = flags.stagnation;
-    if (flags.enumerates != 0) {
-        if (task.screens.size() > 1 || (task.workload && !task.screens[0]))
-            fail_usage("--enumerate is for one site, of which the task says what is right");
-        if (task.workload) task.cases = *task.screens[0];
-        return enumerate_task(task, flags);
-    }
+    if (flags.enumerates != 0) return enumerate_task(task, flags);
     const bool exists = !flags.archive.empty() && std::filesystem::exists(flags.archive);
     if (exists && !flags.resumes)
         fail_usage(fmt::format("{} exists; --resume goes on with it", flags.archive));
@@ -284,6 +278,9 @@ void search_task(const SearchFlags& flags) {
         const search::Ledger ledger = search.ledger();
         fmt::print("# ended by {}: {} judged of {} drawn, {} of them right, {} cells\n", name(summary.stop),
                    ledger.judged, ledger.drawn, ledger.by_status[0], ledger.cells);
+        if (ledger.measured_again != 0)
+            fmt::print("# {} measurements again of elites, {} of which are not what was measured before\n",
+                       ledger.measured_again, ledger.disagreed);
         if (ledger.guessed != 0)
             fmt::print("# {} were guessed to be too large, and not assembled\n", ledger.guessed);
     }

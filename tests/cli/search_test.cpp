@@ -194,7 +194,7 @@ TEST_F(Cli, SearchSaysWhereATaskIsWrong) {
     EXPECT_THAT(mistake("[\"sub.u32\", \"and.b32\", \"or.b32\", \"not.b32\"]", "[]"),
                 AllOf(HasSubstr("t.json:3:"), HasSubstr("no instruction")));
     EXPECT_THAT(mistake("{\"words\": 1, \"count\": 128}", "[1, 1.5]"), HasSubstr("1.5 is no u32"));
-    EXPECT_THAT(mistake("sub.u32", "sub.u23"), AllOf(HasSubstr("the set:1"), HasSubstr("sub.u23")));
+    EXPECT_THAT(mistake("sub.u32", "sub.u23"), AllOf(HasSubstr("the set of f:1"), HasSubstr("sub.u23")));
     EXPECT_THAT(mistake("in u32 x", "in u33 x"), HasSubstr("u33"));
     EXPECT_THAT(mistake("x - 1u", "z - 1u"), AllOf(HasSubstr("the reference:1"), HasSubstr("z")));
     EXPECT_THAT(mistake(", \"count\": 128", ""), HasSubstr("needs a \"count\""));
