@@ -262,13 +262,13 @@ struct Operator {
 /// |---|---|
 /// | umad | new genes before or behind each with rate r, then each deleted with r / (1 + r); r log-uniform |
 /// | replace | a gene by one that pops and pushes the same, or another of its kind |
-/// | swap | two genes |
-/// | delete | a gene, or a run of them |
+/// | swap, delete | two genes change places; a gene goes, or a run of them |
 /// | constant | a constant by some ulp, its exponent, its sign; of integers a bit, a shift; or another |
 /// | crossover | genes of both parents in turns, or a segment of one in the other, or a whole site |
 /// | tunable | another value of a tunable |
 /// | fresh | a random program |
 /// | library | a segment of a program of SiteSpace::library or of a seed, as crossover; weight 0 |
+/// | fuse | two instructions, of which one takes the other's result, by one that takes what both took; weight 0 |
 [[nodiscard]] PTXGRAFT_API std::vector<Operator> default_operators();
 
 /// What a run may spend, of each as much as is said; 0: no limit. It ends before it would pass one: of

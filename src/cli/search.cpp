@@ -75,6 +75,27 @@ void read_budget(search::Budget& budget, std::string_view text) {
     }
 }
 
+// What no gate of the task spends would never end the search.
+void check_budget(const search::Task& task) {
+    const auto has = [&]<class GateOptions>(const GateOptions*) {
+        return std::ranges::any_of(task.gates, [](const search::GateSpec& gate) {
+            return std::holds_alternative<GateOptions>(gate.options);
+        });
+    };
+    const auto check = [](bool is_wanted, bool is_spent, std::string_view name, std::string_view gate) {
+        if (is_wanted && !is_spent)
+            fail_usage(fmt::format("a budget of {} ends nothing: the task has no gate \"{}\"", name, gate));
+    };
+    const search::Budget& budget = task.budget;
+    const bool times = has(static_cast<search::TimingGateOptions*>(nullptr));
+    const bool checks = has(static_cast<search::CheckingOptions*>(nullptr));
+    check(budget.assemblies != 0, has(static_cast<search::AssemblyOptions*>(nullptr)), "assemblies",
+          "assembly");
+    check(budget.emulations != 0, has(static_cast<search::EmulationOptions*>(nullptr)), "emulations",
+          "emulation");
+    check(budget.gpu_seconds != 0, times || checks, "gpu_seconds", "timing");
+}
+
 std::string values_of(const Elite& elite, const std::vector<search::Axis>& axes) {
     std::string text;
     for (std::size_t k = 0; k < elite.descriptor.size() && k < axes.size(); ++k)
@@ -257,7 +278,12 @@ void search_task(const SearchFlags& flags) {
         if (flags.strategy == name(one)) task.options.strategy = one;
     read_budget(task.budget, flags.budget);
     if (flags.stagnation != 0) task.stagnation = flags.stagnation;
-    if (flags.enumerates != 0) return enumerate_task(task, flags);
+    if (flags.enumerates != 0) {
+        if (task.space.sites.size() != 1)
+            fail_usage("--enumerate is for one site, of which the task says what is right");
+        return enumerate_task(task, flags);
+    }
+    check_budget(task);
     const bool exists = !flags.archive.empty() && std::filesystem::exists(flags.archive);
     if (exists && !flags.resumes)
         fail_usage(fmt::format("{} exists; --resume goes on with it", flags.archive));

@@ -393,10 +393,11 @@ TEST(CApiSearch, AllProgramsAreTried) {
 TEST(CApiSearch, AllProgramsAreTriedOfOneSiteThatSaysWhatIsRight) {
     ptxgraft_enumeration_info info = PTXGRAFT_ENUMERATION_INFO_INIT;
     CProgram program;
-    const std::string silent = R"({"signature": "in u32 x, out u32 y", "set": ["sub.u32"]})";
+    const std::string silent = R"({"workload": {"template": "elementwise/simple", "shapes": [{"n": 33}]},
+        "sites": {"function": {"set": ["add.f32"]}}, "gates": ["emulation"]})";
     const CSearch asked = search_of(silent);
-    EXPECT_NE(ptxgraft_search_enumerate(&info, &program, asked, nullptr), PTXGRAFT_STATUS_ok);
-    EXPECT_STRNE(ptxgraft_error_get_message(), "");
+    EXPECT_EQ(ptxgraft_search_enumerate(&info, &program, asked, nullptr), PTXGRAFT_STATUS_space_invalid);
+    EXPECT_THAT(ptxgraft_error_get_message(), HasSubstr("one site, of which the task says what is right"));
     EXPECT_EQ(program, nullptr);
     const CSearch search = search_of(std::string(clear_lowest));
     EXPECT_INVALID(ptxgraft_search_enumerate(nullptr, &program, search, nullptr), "info");
@@ -433,8 +434,8 @@ TEST(CApiSearch, MeasuredElitesAreAskedForAgain) {
             ASSERT_OK(ptxgraft_candidates_get(&info, candidates, i));
             const bool is_lucky = info.index == 5;
             again += info.refine == PTXGRAFT_REFINE_measure ? 1 : 0;
-            costs.push_back(is_lucky ? 0.1 : 1), lows.push_back(is_lucky ? 0.09 : 0.99),
-                highs.push_back(is_lucky ? 0.11 : 1.01);
+            const double cost = is_lucky ? 0.1 : info.refine == PTXGRAFT_REFINE_measure ? 1.5 : 1;
+            costs.push_back(cost), lows.push_back(cost - 0.01), highs.push_back(cost + 0.01);
             descriptors.insert(descriptors.end(), {1.0, 0.0});
         }
         ptxgraft_results results = PTXGRAFT_RESULTS_INIT;

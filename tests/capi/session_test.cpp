@@ -21,8 +21,8 @@
 namespace {
 
 using namespace ptxgraft::test;
-using ptxgraft::measure::Noise;
-using ptxgraft::measure::NoiseScript;
+using ptxgraft::Noise;
+using ptxgraft::NoiseScript;
 using testing::HasSubstr;
 using testing::Not;
 

@@ -248,6 +248,30 @@ TEST_F(Cli, SearchFindsStubsForSitesOfAKernel) {
     EXPECT_THAT(none.err, HasSubstr("the archive has no site middle"));
 }
 
+// What nothing spends would never end it.
+TEST_F(Cli, SearchRefusesBudgetsThatEndNothing) {
+    write_file("t.json", task);
+    for (const auto& [budget, gate] :
+         {std::pair("assemblies=3", "assembly"), std::pair("emulations=3", "emulation"),
+          std::pair("gpu_seconds=1", "timing")}) {
+        const Result result = ptxgraft({"search", "t.json", "--budget", budget});
+        EXPECT_EQ(result.status, 2) << budget;
+        EXPECT_THAT(result.err, AllOf(HasSubstr("ends nothing"), HasSubstr(gate)));
+    }
+    write_file("k.json", kernel_task);
+    EXPECT_EQ(ptxgraft({"search", "k.json", "--budget", "emulations=2,candidates=4"}).status, 0);
+}
+
+// What it prints is a program without moves that do nothing, which a task takes as a seed.
+TEST_F(Cli, SearchPrintsWhatItEnumeratesSimplified) {
+    std::string text(task);
+    write_file("t.json", text.insert(text.find("\"inputs\""), "\"constants\": [1], "));
+    const Result found = ptxgraft({"search", "t.json", "--enumerate", "3"});
+    EXPECT_EQ(found.status, 0) << found.err;
+    EXPECT_THAT(found.out,
+                AllOf(HasSubstr("-> y"), HasSubstr("# 2 instructions"), testing::Not(HasSubstr("store"))));
+}
+
 TEST_F(Cli, SearchShowsMistakesOfKernelTasks) {
     std::string text(kernel_task);
     text.replace(text.find("add.f32"), 7, "add.f33");

@@ -288,8 +288,7 @@ class CasesReader {
     std::vector<Register> registers_;
 };
 
-Expected<std::shared_ptr<const stack::InstructionSet>> set_of(const JsonValue& value,
-                                                              std::string_view site) {
+Expected<std::shared_ptr<const stack::InstructionSet>> set_of(const JsonValue& value, std::string_view site) {
     if (value.kind == JsonKind::string) {
         auto found = stack::find_set(value.text);
         if (found == nullptr)
