@@ -268,7 +268,7 @@ struct Operator {
 /// | tunable | another value of a tunable |
 /// | fresh | a random program |
 /// | library | a segment of a program of SiteSpace::library or of a seed, as crossover; weight 0 |
-/// | fuse | two instructions, of which one takes the other's result, by one that takes what both took; weight 0 |
+/// | fuse | two instructions, where one takes the other's result, by one that takes all; weight 0 |
 [[nodiscard]] PTXGRAFT_API std::vector<Operator> default_operators();
 
 /// What a run may spend, of each as much as is said; 0: no limit. It ends before it would pass one: of
@@ -285,7 +285,7 @@ struct Budget {
 
 /// It ends behind the first candidate with which an elite, the best of its cell, has at most this bound, and
 /// at most this on each axis: that is the same candidate on one thread and many, and after any interruption.
-/// One whose cost was measured must have been measured again (Options::remeasure), as luck reaches any target.
+/// One whose cost was measured must have been measured again (Options::remeasure): luck reaches anything.
 /// Within a cell only the one of the lowest bound is looked at: where a target names a value on an axis, an
 /// edge just above that value makes cells of which all or none reach it.
 struct Target {
@@ -339,11 +339,11 @@ struct Options {
     bool refine = true;  ///< elites are tuned and shortened
     std::vector<Operator> operators = default_operators();
     bool adapt = true;  ///< operators' weights follow what they bring
-    /// Elites whose cost is an interval (Result::low, Result::high) are judged again, as candidates with
-    /// Refine::measure: when they become the best of a cell, when one goes to another island, and whenever so
-    /// many others were judged behind the last time; at most a quarter of a block. What they were chosen for
-    /// counts until then, and the mean of what was found again from then on: who was only lucky loses the
-    /// cell. One that does not end well is no elite any more; a noisy one stays as it is. 0: never.
+    /// Elites whose cost is an interval are judged again, with Refine::measure: at once as the best of a
+    /// cell, when one goes to another island, and behind so many others; at most a quarter of a block. The
+    /// mean of what is found again takes the place of what chose them: luck loses the cell. Who has no upper
+    /// end and a cost below the best's is judged again too: luck may have left it behind. One that does not
+    /// end well is no elite any more; a noisy one stays as it is. 0: never.
     std::uint32_t remeasure = 1000;
     std::optional<GuessOptions> surrogate = {};  ///< none: nothing is guessed
     std::string task = {};                       ///< a text that is kept with the archive
@@ -389,7 +389,7 @@ struct Elite {
     std::vector<double> descriptor;
     std::vector<std::uint32_t> cell;  ///< the bin on each axis
     double low = 0, high = 0;         ///< of the cost, as Result has it
-    /// That it was measured again: its cost and interval are means of so many. 0: those that made it an elite.
+    /// How often it was measured again: cost and interval are means of that. 0: what made it an elite.
     std::uint32_t times = 0;
     /// What its cost may be at most: of costs that are measured the lucky ones are the lowest, so that is
     /// what elites are compared by.

@@ -243,9 +243,9 @@ TEST_F(CApiSession, WhatWasTimedWhileTheDeviceMovedIsNoisy) {
     ASSERT_OK(ptxgraft_session_close(&closing, session, both, 2));
     EXPECT_THAT(closing.moved, Not(HasSubstr("\n")));
     EXPECT_STRNE(closing.moved, "");
-    for (const CTimings* const one : {&before, &after}) {
-        EXPECT_EQ(timing_at(*one, 0).ending, PTXGRAFT_TIMED_noisy);
-        EXPECT_STRNE(timing_at(*one, 0).message, "");
+    for (const ptxgraft_timing_info& one : {timing_at(before, 0), timing_at(after, 0)}) {
+        EXPECT_EQ(one.ending, PTXGRAFT_TIMED_noisy);
+        EXPECT_STRNE(one.message, "");
     }
 }
 

@@ -289,6 +289,23 @@ TEST(Again, NothingElseIsMeasuredAgain) {
     EXPECT_EQ(run_with(0, left_behind), run_with(10, left_behind));
 }
 
+// Whom a lucky one left behind has no upper end; when that one's luck is over it is measured, and wins.
+TEST(Again, WhomLuckLeftBehindIsMeasured) {
+    constexpr std::uint64_t lucky = 2, left = 4;
+    ByFunction gate([](const Candidate& candidate, Result& result) {
+        const bool is_again = candidate.refine == Refine::measure;
+        const std::uint64_t of = is_again ? candidate.parents[0] : candidate.index;
+        note(result, of == lucky ? (is_again ? 0.9 : 0.6) : of == left ? 0.8 : 1.2);
+        if (!is_again && of != lucky) result.high = INFINITY;
+    });
+    auto search = made(Search::open("", space(), {.islands = 1, .block = 32}));
+    const Summary summary = ran(search, gate, 300, {.threads = 1});
+    EXPECT_EQ(summary.best->index, left);
+    EXPECT_EQ(summary.best->cost, 0.8);
+    EXPECT_LT(summary.best->high, 1);
+    EXPECT_EQ(search.ledger().measured_again, 2u) << "nobody else may be better";
+}
+
 // Whose archive has another number is another search; those from before the option are of the usual one.
 TEST(Again, TheOptionIsKept) {
     const std::string path = path_of("option");

@@ -245,8 +245,8 @@ typedef struct ptxgraft_enumeration_info {
 #define PTXGRAFT_ENUMERATION_INFO_INIT \
     { sizeof(ptxgraft_enumeration_info), 0, 0, 0, 0, 0 }
 
-/** Tries all programs of the search's one site, from the shortest on, with the task's constants, and gives one
-    that is right on all points and has as few instructions as any (search.hpp, enumerate). The program is null
+/** Tries all programs of the search's one site, from the shortest on, with the task's constants, and gives
+    one that is right on all points and has as few instructions as any (search.hpp, enumerate). It is null
     where there is none. The search itself does not change. PTXGRAFT_STATUS_space_invalid of a task of several
     sites, or that does not say what is right there. `options` may be null. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_search_enumerate(ptxgraft_enumeration_info* info,

@@ -2,8 +2,8 @@
 
 #include "search/loop/again.hpp"
 
-#include <algorithm>
-#include <tuple>
+#include <cmath>
+#include <utility>
 
 namespace ptxgraft::search {
 
@@ -12,24 +12,32 @@ bool Again::is_due(std::uint64_t index, std::uint64_t judged, std::uint32_t ever
     return at == known_.end() || !at->second.is_asked || judged - at->second.asked >= every;
 }
 
+std::vector<Member> Again::all_due(const Grid& grid, std::uint64_t judged, std::uint32_t every) const {
+    std::vector<Member> made;
+    for (const auto& [cell, members] : grid.cells()) {
+        const Member& best = members.front();
+        if (!best.is_measured()) continue;
+        if (is_due(best.index, judged, every)) made.push_back(best);
+        for (const Member& one : members)
+            if (std::isinf(one.high) && one.cost < best.bound() && !known_.contains(one.index))
+                made.push_back(one);
+    }
+    return made;
+}
+
 std::vector<Member> Again::due(std::span<const Grid* const> grids, std::uint64_t judged,
                                std::uint32_t every) const {
-    std::vector<std::tuple<std::uint64_t, std::uint64_t, Member>> found;  // asked for, index
-    std::map<std::uint64_t, bool> seen;
+    std::map<std::pair<std::uint64_t, std::uint64_t>, Member>
+        found;  // by when it was asked for, and its index
     for (const Grid* const grid : grids)
-        for (const auto& [cell, members] : grid->cells()) {
-            const Member& best = members.front();
-            if (!best.is_measured() || !is_due(best.index, judged, every)) continue;
-            if (std::exchange(seen[best.index], true)) continue;
-            const auto at = known_.find(best.index);
+        for (Member& member : all_due(*grid, judged, every)) {
+            const auto at = known_.find(member.index);
             const bool was_asked = at != known_.end() && at->second.is_asked;
-            found.emplace_back(was_asked ? at->second.asked + 1 : 0, best.index, best);
+            const std::pair key(was_asked ? at->second.asked + 1 : 0, member.index);
+            found.emplace(key, std::move(member));
         }
-    std::ranges::sort(found, [](const auto& a, const auto& b) {
-        return std::tie(std::get<0>(a), std::get<1>(a)) < std::tie(std::get<0>(b), std::get<1>(b));
-    });
     std::vector<Member> made;
-    for (auto& [asked, index, member] : found) made.push_back(std::move(member));
+    for (auto& [key, member] : found) made.push_back(std::move(member));
     return made;
 }
 

@@ -20,7 +20,8 @@ namespace ptxgraft::search {
 class Again {
   public:
     /// Of the best of each cell of these grids, whose cost is measured, those that were never measured again,
-    /// or not for `every` candidates: the longest ago first, and each once.
+    /// or not for `every` candidates; and of the others there, once, those whose cost has no upper end and is
+    /// below that of the best. The longest ago first, and each once.
     [[nodiscard]] std::vector<Member> due(std::span<const Grid* const> grids, std::uint64_t judged,
                                           std::uint32_t every) const;
     /// It is on the way: not due for the next `every` candidates.
@@ -38,15 +39,17 @@ class Again {
         std::uint32_t times = 0;
         double cost = 0, low = 0, high = 0;  ///< sums
     };
+    [[nodiscard]] std::vector<Member> all_due(const Grid& grid, std::uint64_t judged,
+                                              std::uint32_t every) const;
     [[nodiscard]] bool is_due(std::uint64_t index, std::uint64_t judged, std::uint32_t every) const;
 
     std::map<std::uint64_t, Known> known_;  ///< by the elite's index
 };
 
-/// Of a cell of all islands: whoever is measured may turn out to have been lucky, and the next one is the best.
+/// Of a cell of all islands: where the best turns out to have been lucky, the next one is the best.
 inline constexpr std::size_t runners_up = 4;
 [[nodiscard]] inline std::size_t depth_of_all(const Member& member) {
-    return member.is_measured() ? runners_up : 1;
+    return member.low < member.high ? runners_up : 1;
 }
 
 /// Whether a measurement again of an elite says what its figures did not: the intervals do not meet.

@@ -43,8 +43,8 @@ struct Member {
         return {index, *genome, cost, descriptor, std::move(cell), low, high, times};
     }
 
-    /// By what the cost may be at most, by the cost, by how often it was measured again, then by the descriptor
-    /// from its first value on.
+    /// By what the cost may be at most, by the cost, by how often it was measured again, then by the
+    /// descriptor from its first value on.
     [[nodiscard]] bool is_better_than(const Member& other) const;
     /// The same with other figures.
     [[nodiscard]] Member with(const Figures& figures) const;
