@@ -340,8 +340,8 @@ std::string fresh(const char* name) {
     return path;
 }
 
-// On the scripted clock a candidate is lucky in the screen, the race and the elite; then it is measured again,
-// and the one that is the fastest has the cell.
+// On the scripted clock a candidate is lucky in the screen, the race and the elite; then it is measured
+// again, and the one that is the fastest has the cell.
 TEST(TimedSearch, ALuckyEliteLosesItsCell) {
     const std::string lucky = "x x mul.f32 -1.0 sub.f32 -> y";  // of fma's length in truth: 0.9
     const std::string file = fresh("lucky.sqlite");
@@ -389,6 +389,8 @@ TEST(TimedSearch, ALuckyEliteLosesItsCell) {
     ASSERT_TRUE(archive.for_each([&](const Candidate& candidate, const Result&) {
         if (candidate.refine == Refine::measure) { EXPECT_TRUE(measured.contains(candidate.index)); }
     }));
+    const std::string page = made(report_html(archive));
+    EXPECT_THAT(page, AllOf(HasSubstr("measurements again of elites"), HasSubstr("not what was measured")));
     // Continued, with another GPU's luck: what is known is read.
     const auto [read, later] = run_for(4, "noise=1,seed=4");
     ASSERT_EQ(read.size(), 1u);

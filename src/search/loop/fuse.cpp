@@ -103,7 +103,7 @@ class Dataflow {
                 return true;
             }
             case Opcode::cast: {
-                const auto value = pop(gene.index);
+                const auto value = pop(static_cast<TypeId>(gene.index));
                 return value && push({gene, gene.type, {*value}});
             }
             case Opcode::form: return form(gene);
