@@ -24,6 +24,7 @@
  * | c/template.h | the library's skeletons, launches of them from dimensions, trials |
  * | c/search.h | searches for programs, by ask and tell or run; archives |
  * | c/pool.h | variants checked in worker processes |
+ * | c/session.h | how long kernels take beside a baseline on a GPU; what paired times say |
  * | c/emit.h | kernels that a program writes, instruction by instruction |
  * | c/profile.h | what launches on an emulator did, line by line |
  * | c/graph.h | launches that are queued with one call, captured or added up |
@@ -128,7 +129,7 @@
  *     by value. They are final: they will never change.
  * - **Threads**: every function may be called from several threads at once, also on one object; only its
  *   `destroy` comes after all other calls with that object, and what its type says is one thread's (an event,
- *   a graph, a search, a captured stream) or is changed by a call (a module, an evaluator) is no other's
+ *   a graph, a search, a session, a captured stream) or is changed by a call (a module, an evaluator) is no other's
  *   meanwhile; what options name a call is with. Launches and copies on one emulator take turns, first come,
  *   first served; all else does not wait for them. The error message is the thread's own.
  * - **Indices** count from 0. Sizes and offsets are in bytes, times in milliseconds.
@@ -149,6 +150,7 @@
 #include "ptxgraft/c/pool.h"
 #include "ptxgraft/c/profile.h"
 #include "ptxgraft/c/search.h"
+#include "ptxgraft/c/session.h"
 #include "ptxgraft/c/skeleton.h"
 #include "ptxgraft/c/stack.h"
 #include "ptxgraft/c/status.h"

@@ -102,6 +102,7 @@ enum class Refine : std::uint8_t {
     none,
     constants,  ///< vary its constants and report the best found (Result::genome)
     shorten,    ///< delete what can go without loss, and report the shortest (Result::genome)
+    measure,    ///< nothing: its cost was measured, and is measured again (Options::remeasure)
 };
 
 struct Candidate {
@@ -261,14 +262,14 @@ struct Operator {
 /// |---|---|
 /// | umad | new genes before or behind each with rate r, then each deleted with r / (1 + r); r log-uniform |
 /// | replace | a gene by one that pops and pushes the same, or another of its kind |
-/// | swap | two genes |
-/// | delete | a gene, or a run of them |
+/// | swap, delete | two genes change places; a gene goes, or a run of them |
 /// | constant | a constant by some ulp, its exponent, its sign; of integers a bit, a shift; or another |
 /// | crossover | genes of both parents in turns, or a segment of one in the other, or a whole site |
 /// | tunable | another value of a tunable |
 /// | fresh | a random program |
 /// | library | a segment of a program of SiteSpace::library or of a seed, as crossover; weight 0 |
 /// | bypass | an instruction by one of its operands (stack::bypass), which shortens series; weight 0 |
+/// | fuse | two instructions, where one takes the other's result, by one that takes all; weight 0 |
 [[nodiscard]] PTXGRAFT_API std::vector<Operator> default_operators();
 
 /// What a run may spend, of each as much as is said; 0: no limit. It ends before it would pass one: of
@@ -285,6 +286,7 @@ struct Budget {
 
 /// It ends behind the first candidate with which an elite, the best of its cell, has at most this bound, and
 /// at most this on each axis: that is the same candidate on one thread and many, and after any interruption.
+/// One whose cost was measured must have been measured again (Options::remeasure): luck reaches anything.
 /// Within a cell only the one of the lowest bound is looked at: where a target names a value on an axis, an
 /// edge just above that value makes cells of which all or none reach it.
 struct Target {
@@ -337,7 +339,13 @@ struct Options {
     std::uint32_t attempts = 16;
     bool refine = true;  ///< elites are tuned and shortened
     std::vector<Operator> operators = default_operators();
-    bool adapt = true;                           ///< operators' weights follow what they bring
+    bool adapt = true;  ///< operators' weights follow what they bring
+    /// Elites whose cost is an interval are judged again, with Refine::measure: at once as the best of a
+    /// cell, when one goes to another island, and behind so many others; at most a quarter of a block. The
+    /// mean of what is found again takes the place of what chose them: luck loses the cell. Who has no upper
+    /// end and a cost below the best's is judged again too: luck may have left it behind. One that does not
+    /// end well is no elite any more; a noisy one stays as it is. 0: never.
+    std::uint32_t remeasure = 1000;
     std::optional<GuessOptions> surrogate = {};  ///< none: nothing is guessed
     std::string task = {};                       ///< a text that is kept with the archive
     /// What candidates are judged with beside the task, as a hash: of the PTX of a skeleton. Kept with the
@@ -364,7 +372,10 @@ struct Ledger {
     std::uint64_t duplicates = 0;
     std::uint64_t judged = 0;  ///< candidates committed
     std::array<std::uint64_t, 9> by_status{};
-    std::uint64_t guessed = 0;     ///< of the rejected: by a surrogate (GuessOptions)
+    std::uint64_t guessed = 0;         ///< of the rejected: by a surrogate (GuessOptions)
+    std::uint64_t measured_again = 0;  ///< elites, each as often as it was (Options::remeasure)
+    /// Of those: what does not meet the interval that the elite had. It was lucky, or the device drifts.
+    std::uint64_t disagreed = 0;
     std::vector<GateCount> gates;  ///< of this process
     std::vector<OperatorCredit> operators;
     std::uint64_t cells = 0;         ///< with an elite
@@ -379,6 +390,8 @@ struct Elite {
     std::vector<double> descriptor;
     std::vector<std::uint32_t> cell;  ///< the bin on each axis
     double low = 0, high = 0;         ///< of the cost, as Result has it
+    /// How often it was measured again: cost and interval are means of that. 0: what made it an elite.
+    std::uint32_t times = 0;
     /// What its cost may be at most: of costs that are measured the lucky ones are the lowest, so that is
     /// what elites are compared by.
     [[nodiscard]] double bound() const { return bound_of(cost, low, high); }

@@ -146,6 +146,12 @@ struct Task {
 [[nodiscard]] PTXGRAFT_API Expected<std::vector<std::unique_ptr<Gate>>> gates_of(
     const Task& task, const std::string& archive = {});
 
+/// All programs of a few instructions, from the shortest on, for a task of one site that says what is right
+/// there: enumerate(), whose `perturb` is the task's. Errors: those of enumerate(); Errc::space_invalid for
+/// any other task.
+[[nodiscard]] PTXGRAFT_API Expected<Enumeration> enumerate(const Task& task,
+                                                           const EnumerateOptions& options = {});
+
 /// Times the elites of a task's search once more, in a pool of its own: confirm() with the protocol of the
 /// gate `timing`, its assembler, and beside it ptxas where it is found. Errors: those of confirm() and
 /// Pool::open; Errc::argument_invalid for a task without that gate.

@@ -17,7 +17,7 @@ using capi::get;
 namespace {
 
 static_assert(PTXGRAFT_VERDICT_noisy == int(search::Status::noisy));
-static_assert(PTXGRAFT_REFINE_shorten == int(search::Refine::shorten));
+static_assert(PTXGRAFT_REFINE_measure == int(search::Refine::measure));
 static_assert(PTXGRAFT_ENDING_stagnation == int(search::Stop::stagnation));
 static_assert(PTXGRAFT_STRATEGY_climb == int(search::Strategy::climb) + 1);
 
@@ -320,6 +320,25 @@ ptxgraft_status ptxgraft_search_run(ptxgraft_summary_info* info, ptxgraft_search
         return capi::give_info(
             info, {sizeof(*info), summary.judged, has_best ? summary.best->index : UINT64_MAX,
                    has_best ? summary.best->cost : 0, static_cast<ptxgraft_ending>(summary.stop), 0});
+    });
+}
+
+ptxgraft_status ptxgraft_search_enumerate(ptxgraft_enumeration_info* info, ptxgraft_program** program,
+                                          const ptxgraft_search* search,
+                                          const ptxgraft_enumerate_options* options) {
+    return call({{info, "info"}, {program, "program"}, {search, "search"}}, [&]() -> Expected<void> {
+        TRY(capi::check_info(info));
+        const auto given = TRY(capi::options_of(options));
+        const Asked asked(given.stop);
+        const search::EnumerateOptions how{.instructions = given.instructions,
+                                           .trials = given.trials,
+                                           .threads = given.threads,
+                                           .stop = &asked.flag()};
+        const auto found = TRY(search::enumerate(search->task, how));
+        TRY(capi::give_info(info, {sizeof(*info), found.trials, found.program.has_value(), found.instructions,
+                                   found.is_complete, 0}));
+        *program = found.program ? new ptxgraft_program{*found.program} : nullptr;
+        return {};
     });
 }
 

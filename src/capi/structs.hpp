@@ -108,6 +108,10 @@ PTXGRAFT_VERSIONED(ptxgraft_trial_options, 96, cache, PTXGRAFT_TRIAL_OPTIONS_INI
 PTXGRAFT_VERSIONED(ptxgraft_search_options, 24, strategy, PTXGRAFT_SEARCH_OPTIONS_INIT);
 PTXGRAFT_VERSIONED(ptxgraft_results, 104, refined, PTXGRAFT_RESULTS_INIT);
 PTXGRAFT_VERSIONED(ptxgraft_run_options, 64, zero, PTXGRAFT_RUN_OPTIONS_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_enumerate_options, 32, threads, PTXGRAFT_ENUMERATE_OPTIONS_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_speed_options, 32, separation, PTXGRAFT_SPEED_OPTIONS_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_session_options, 88, zero, PTXGRAFT_SESSION_OPTIONS_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_timings_options, 16, rounds, PTXGRAFT_TIMINGS_OPTIONS_INIT);
 PTXGRAFT_VERSIONED(ptxgraft_pool_options, 112, zero, PTXGRAFT_POOL_OPTIONS_INIT);
 PTXGRAFT_VERSIONED(ptxgraft_check_request, 40, variant_count, PTXGRAFT_CHECK_REQUEST_INIT);
 PTXGRAFT_VERSIONED(ptxgraft_variable_options, 56, zero, PTXGRAFT_VARIABLE_OPTIONS_INIT);
@@ -160,6 +164,12 @@ PTXGRAFT_VERSIONED(ptxgraft_tunable_info, 32, value_count, PTXGRAFT_TUNABLE_INFO
 PTXGRAFT_VERSIONED(ptxgraft_candidate_info, 56, zero, PTXGRAFT_CANDIDATE_INFO_INIT);
 PTXGRAFT_VERSIONED(ptxgraft_summary_info, 40, zero, PTXGRAFT_SUMMARY_INFO_INIT);
 PTXGRAFT_VERSIONED(ptxgraft_elite_info, 72, tunable_count, PTXGRAFT_ELITE_INFO_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_enumeration_info, 32, zero, PTXGRAFT_ENUMERATION_INFO_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_speed_info, 64, speed, PTXGRAFT_SPEED_INFO_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_calibration_info, 64, zero, PTXGRAFT_CALIBRATION_INFO_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_session_info, 56, clock, PTXGRAFT_SESSION_INFO_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_timing_info, 104, is_promising, PTXGRAFT_TIMING_INFO_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_round_info, 48, zero, PTXGRAFT_ROUND_INFO_INIT);
 PTXGRAFT_VERSIONED(ptxgraft_worker_info, 72, has_network, PTXGRAFT_WORKER_INFO_INIT);
 PTXGRAFT_VERSIONED(ptxgraft_pool_report, 56, zero, PTXGRAFT_POOL_REPORT_INIT);
 PTXGRAFT_VERSIONED(ptxgraft_check_info, 104, regime, PTXGRAFT_CHECK_INFO_INIT);

@@ -75,6 +75,27 @@ void read_budget(search::Budget& budget, std::string_view text) {
     }
 }
 
+// What no gate of the task spends would never end the search.
+void check_budget(const search::Task& task) {
+    const auto has = [&]<class GateOptions>(const GateOptions*) {
+        return std::ranges::any_of(task.gates, [](const search::GateSpec& gate) {
+            return std::holds_alternative<GateOptions>(gate.options);
+        });
+    };
+    const auto check = [](bool is_wanted, bool is_spent, std::string_view name, std::string_view gate) {
+        if (is_wanted && !is_spent)
+            fail_usage(fmt::format("a budget of {} ends nothing: the task has no gate \"{}\"", name, gate));
+    };
+    const search::Budget& budget = task.budget;
+    const bool times = has(static_cast<search::TimingGateOptions*>(nullptr));
+    const bool checks = has(static_cast<search::CheckingOptions*>(nullptr));
+    check(budget.assemblies != 0, has(static_cast<search::AssemblyOptions*>(nullptr)), "assemblies",
+          "assembly");
+    check(budget.emulations != 0, has(static_cast<search::EmulationOptions*>(nullptr)), "emulations",
+          "emulation");
+    check(budget.gpu_seconds != 0, times || checks, "gpu_seconds", "timing");
+}
+
 std::string values_of(const Elite& elite, const std::vector<search::Axis>& axes) {
     std::string text;
     for (std::size_t k = 0; k < elite.descriptor.size() && k < axes.size(); ++k)
@@ -200,12 +221,11 @@ void enumerate_task(const search::Task& task, const SearchFlags& flags) {
     Watch watch(task.budget.seconds);
     const search::EnumerateOptions options{.instructions = flags.enumerates,
                                            .trials = task.budget.candidates,
-                                           .perturb = task.columns.perturb,
                                            .threads = flags.jobs,
                                            .stop = &watch.stop()};
-    const auto found = take(search::enumerate(task.space, task.cases, options), {}, flags.task);
+    const auto found = take(search::enumerate(task, options), {}, flags.task);
     const stack::Machine& machine = task.space.sites[0].machine;
-    const std::string text = found.program ? stack::print(*found.program, machine) : "";
+    const std::string text = found.program ? search::program_text(*found.program, machine) : "";
     if (flags.json)
         print_json({{"program", found.program ? Json(text) : Json()},
                     {"instructions", found.program ? Json(found.instructions) : Json()},
@@ -259,11 +279,11 @@ void search_task(const SearchFlags& flags) {
     read_budget(task.budget, flags.budget);
     if (flags.stagnation != 0) task.stagnation = flags.stagnation;
     if (flags.enumerates != 0) {
-        if (task.screens.size() > 1 || (task.workload && !task.screens[0]))
+        if (task.space.sites.size() != 1)
             fail_usage("--enumerate is for one site, of which the task says what is right");
-        if (task.workload) task.cases = *task.screens[0];
         return enumerate_task(task, flags);
     }
+    check_budget(task);
     const bool exists = !flags.archive.empty() && std::filesystem::exists(flags.archive);
     if (exists && !flags.resumes)
         fail_usage(fmt::format("{} exists; --resume goes on with it", flags.archive));
@@ -284,6 +304,9 @@ void search_task(const SearchFlags& flags) {
         const search::Ledger ledger = search.ledger();
         fmt::print("# ended by {}: {} judged of {} drawn, {} of them right, {} cells\n", name(summary.stop),
                    ledger.judged, ledger.drawn, ledger.by_status[0], ledger.cells);
+        if (ledger.measured_again != 0)
+            fmt::print("# {} measurements again of elites, {} of which are not what was measured before\n",
+                       ledger.measured_again, ledger.disagreed);
         if (ledger.guessed != 0)
             fmt::print("# {} were guessed to be too large, and not assembled\n", ledger.guessed);
     }

@@ -16,7 +16,9 @@
 namespace {
 
 using namespace ptxgraft::test;
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 using CSearch = Handle<ptxgraft_search, ptxgraft_search_destroy>;
 using CCandidates = Handle<ptxgraft_candidates, ptxgraft_candidates_destroy>;
@@ -334,6 +336,124 @@ TEST(CApiSearch, InfosOfAllVersionsAreFilled) {
     expect_infos_of_all_versions(ptxgraft_candidate_info PTXGRAFT_CANDIDATE_INFO_INIT,
                                  "ptxgraft_candidate_info", 56,
                                  [&](auto* i) { return ptxgraft_candidates_get(i, candidates, 1); });
+}
+
+// ---- small spaces
+
+constexpr std::string_view clear_lowest = R"json({
+  "signature": "in u32 x, out u32 y", "set": ["sub.u32", "and.b32", "or.b32", "not.b32"],
+  "inputs": {"x": {"words": 1, "count": 128}}, "reference": "y = x & (x - 1u)", "constants": [1]
+})json";
+
+TEST(CApiSearch, AllProgramsAreTried) {
+    const CSearch search = search_of(std::string(clear_lowest));
+    ptxgraft_enumeration_info info = PTXGRAFT_ENUMERATION_INFO_INIT;
+    CProgram program;
+    ASSERT_OK(ptxgraft_search_enumerate(&info, &program, search, nullptr));
+    ASSERT_NE(program, nullptr);
+    EXPECT_EQ(info.has_program, 1u);
+    EXPECT_EQ(info.instructions, 2u);
+    EXPECT_EQ(info.is_complete, 1u);
+    EXPECT_GT(info.trials, 4u);
+    CMachine machine;
+    ASSERT_OK(ptxgraft_machine_create_from_search(&machine, search, 0));
+    const auto text =
+        text_of([&](char* t, size_t* n) { return ptxgraft_program_get_text(t, n, program, machine); });
+    EXPECT_THAT(text, AllOf(HasSubstr("sub.u32"), HasSubstr("and.b32")));
+
+    // One instruction is too few, and that is proved.
+    ptxgraft_enumerate_options options = PTXGRAFT_ENUMERATE_OPTIONS_INIT;
+    options.instructions = 1;
+    options.threads = 2;
+    CProgram none;
+    ASSERT_OK(ptxgraft_search_enumerate(&info, &none, search, &options));
+    EXPECT_EQ(none, nullptr);
+    EXPECT_EQ(info.has_program, 0u);
+    EXPECT_EQ(info.is_complete, 1u);
+    // Given up, it is not.
+    options.instructions = 2;
+    options.trials = 1;
+    ASSERT_OK(ptxgraft_search_enumerate(&info, &none, search, &options));
+    EXPECT_EQ(info.is_complete, 0u);
+    CStop stop;
+    ASSERT_OK(ptxgraft_stop_create(&stop));
+    ASSERT_OK(ptxgraft_stop_request(stop));
+    options.trials = 0;
+    options.instructions = 6;
+    options.stop = stop;
+    ASSERT_OK(ptxgraft_search_enumerate(&info, &none, search, &options));
+    EXPECT_EQ(info.is_complete, 0u);
+    // The search is as it was.
+    ptxgraft_summary_info summary = PTXGRAFT_SUMMARY_INFO_INIT;
+    ptxgraft_run_options run = PTXGRAFT_RUN_OPTIONS_INIT;
+    run.candidates = 100;
+    ASSERT_OK(ptxgraft_search_run(&summary, search, &run));
+    EXPECT_EQ(summary.judged, 100u);
+}
+
+TEST(CApiSearch, AllProgramsAreTriedOfOneSiteThatSaysWhatIsRight) {
+    ptxgraft_enumeration_info info = PTXGRAFT_ENUMERATION_INFO_INIT;
+    CProgram program;
+    const std::string silent = R"({"workload": {"template": "elementwise/simple", "shapes": [{"n": 33}]},
+        "sites": {"function": {"set": ["add.f32"]}}, "gates": ["emulation"]})";
+    const CSearch asked = search_of(silent);
+    EXPECT_EQ(ptxgraft_search_enumerate(&info, &program, asked, nullptr), PTXGRAFT_STATUS_space_invalid);
+    EXPECT_THAT(ptxgraft_error_get_message(), HasSubstr("one site, of which the task says what is right"));
+    EXPECT_EQ(program, nullptr);
+    const CSearch search = search_of(std::string(clear_lowest));
+    EXPECT_INVALID(ptxgraft_search_enumerate(nullptr, &program, search, nullptr), "info");
+    EXPECT_INVALID(ptxgraft_search_enumerate(&info, nullptr, search, nullptr), "program");
+    EXPECT_INVALID(ptxgraft_search_enumerate(&info, &program, nullptr, nullptr), "search");
+    expect_options_of_all_versions(ptxgraft_enumerate_options PTXGRAFT_ENUMERATE_OPTIONS_INIT,
+                                   "ptxgraft_enumerate_options", 32, [&](const auto* o) {
+                                       CProgram made;
+                                       ptxgraft_enumeration_info i = PTXGRAFT_ENUMERATION_INFO_INIT;
+                                       return ptxgraft_search_enumerate(&i, &made, search, o);
+                                   });
+    expect_infos_of_all_versions(ptxgraft_enumeration_info PTXGRAFT_ENUMERATION_INFO_INIT,
+                                 "ptxgraft_enumeration_info", 32, [&](auto* i) {
+                                     CProgram made;
+                                     return ptxgraft_search_enumerate(i, &made, search, nullptr);
+                                 });
+}
+
+// ---- measured costs
+
+// Whoever tells intervals is asked for the elites again.
+TEST(CApiSearch, MeasuredElitesAreAskedForAgain) {
+    std::string text = without_tunables();
+    text.replace(text.find("\"block\": 128"), 12, "\"block\": 16");
+    const CSearch search = search_of(text);
+    std::size_t again = 0;
+    for (int round = 0; round < 12; ++round) {
+        CCandidates candidates;
+        ASSERT_OK(ptxgraft_search_ask(&candidates, search, 16));
+        const std::size_t count = ptxgraft_candidates_get_count(candidates);
+        std::vector<double> costs, lows, highs, descriptors;
+        for (std::size_t i = 0; i < count; ++i) {
+            ptxgraft_candidate_info info = PTXGRAFT_CANDIDATE_INFO_INIT;
+            ASSERT_OK(ptxgraft_candidates_get(&info, candidates, i));
+            const bool is_lucky = info.index == 5;
+            again += info.refine == PTXGRAFT_REFINE_measure ? 1 : 0;
+            const double cost = is_lucky ? 0.1 : info.refine == PTXGRAFT_REFINE_measure ? 1.5 : 1;
+            costs.push_back(cost), lows.push_back(cost - 0.01), highs.push_back(cost + 0.01);
+            descriptors.insert(descriptors.end(), {1.0, 0.0});
+        }
+        ptxgraft_results results = PTXGRAFT_RESULTS_INIT;
+        results.candidates = candidates;
+        results.costs = costs.data(), results.lows = lows.data(), results.highs = highs.data();
+        results.descriptors = descriptors.data(), results.descriptor_count = 2;
+        ASSERT_OK(ptxgraft_search_tell(search, &results));
+    }
+    EXPECT_GE(again, 2u);
+    CElites elites;
+    ASSERT_OK(ptxgraft_elites_create(&elites, search));
+    ptxgraft_elite_info best = PTXGRAFT_ELITE_INFO_INIT;
+    ASSERT_OK(ptxgraft_elites_get(&best, elites, 0));
+    EXPECT_NE(best.index, 5u);
+    EXPECT_EQ(best.cost, 1);
+    EXPECT_THAT(text_of([&](char* t, size_t* n) { return ptxgraft_search_get_ledger(t, n, search); }),
+                AllOf(HasSubstr("\"measured_again\":"), Not(HasSubstr("\"disagreed\":0"))));
 }
 
 }  // namespace

@@ -194,7 +194,7 @@ TEST_F(Cli, SearchSaysWhereATaskIsWrong) {
     EXPECT_THAT(mistake("[\"sub.u32\", \"and.b32\", \"or.b32\", \"not.b32\"]", "[]"),
                 AllOf(HasSubstr("t.json:3:"), HasSubstr("no instruction")));
     EXPECT_THAT(mistake("{\"words\": 1, \"count\": 128}", "[1, 1.5]"), HasSubstr("1.5 is no u32"));
-    EXPECT_THAT(mistake("sub.u32", "sub.u23"), AllOf(HasSubstr("the set:1"), HasSubstr("sub.u23")));
+    EXPECT_THAT(mistake("sub.u32", "sub.u23"), AllOf(HasSubstr("the set of f:1"), HasSubstr("sub.u23")));
     EXPECT_THAT(mistake("in u32 x", "in u33 x"), HasSubstr("u33"));
     EXPECT_THAT(mistake("x - 1u", "z - 1u"), AllOf(HasSubstr("the reference:1"), HasSubstr("z")));
     EXPECT_THAT(mistake(", \"count\": 128", ""), HasSubstr("needs a \"count\""));
@@ -246,6 +246,30 @@ TEST_F(Cli, SearchFindsStubsForSitesOfAKernel) {
     const Result none = ptxgraft({"search", "best", "a.sqlite", "--site", "middle"});
     EXPECT_EQ(none.status, 2);
     EXPECT_THAT(none.err, HasSubstr("the archive has no site middle"));
+}
+
+// What nothing spends would never end it.
+TEST_F(Cli, SearchRefusesBudgetsThatEndNothing) {
+    write_file("t.json", task);
+    for (const auto& [budget, gate] :
+         {std::pair("assemblies=3", "assembly"), std::pair("emulations=3", "emulation"),
+          std::pair("gpu_seconds=1", "timing")}) {
+        const Result result = ptxgraft({"search", "t.json", "--budget", budget});
+        EXPECT_EQ(result.status, 2) << budget;
+        EXPECT_THAT(result.err, AllOf(HasSubstr("ends nothing"), HasSubstr(gate)));
+    }
+    write_file("k.json", kernel_task);
+    EXPECT_EQ(ptxgraft({"search", "k.json", "--budget", "emulations=2,candidates=4"}).status, 0);
+}
+
+// What it prints is a program without moves that do nothing, which a task takes as a seed.
+TEST_F(Cli, SearchPrintsWhatItEnumeratesSimplified) {
+    std::string text(task);
+    write_file("t.json", text.insert(text.find("\"inputs\""), "\"constants\": [1], "));
+    const Result found = ptxgraft({"search", "t.json", "--enumerate", "3"});
+    EXPECT_EQ(found.status, 0) << found.err;
+    EXPECT_THAT(found.out,
+                AllOf(HasSubstr("-> y"), HasSubstr("# 2 instructions"), testing::Not(HasSubstr("store"))));
 }
 
 TEST_F(Cli, SearchShowsMistakesOfKernelTasks) {

@@ -12,7 +12,8 @@
 //     (lose N)   its Nth launch takes the context along  (wrong N)  from its Nth launch on it is wrong
 //
 // SCRIPT is a list of NAME=N: `noise=K`: of scripted_noise.hpp, by its number, `seed=N`; `warm=N`: behind N
-// launches of kernels all of them take a tenth more.
+// launches of kernels all of them take a tenth more; `lucky=N`: the first N times that a text with a
+// subtraction is loaded, it takes three tenths less.
 
 #include <dlfcn.h>
 #include <signal.h>
@@ -95,6 +96,7 @@ class TextKernel {
         if (const auto from = said(text_, "(wrong "); from && calls_ >= *from) y[count / 2] += 1;
     }
     [[nodiscard]] double factor() const { return factor_; }
+    void be_lucky() { factor_ *= 0.7; }
 
   private:
     [[nodiscard]] std::string computed(const FakeLaunch& launch, const std::string& input) {
@@ -142,7 +144,11 @@ class Gpu {
             compute<float>(launch);
         } else {
             auto& kernel = kernels_[launch.text];
-            if (!kernel) kernel = std::make_unique<TextKernel>(*launch.text, emulator_);
+            if (!kernel) {
+                kernel = std::make_unique<TextKernel>(*launch.text, emulator_);
+                const bool has_luck = launch.text->find("sub.f32 ") != std::string::npos;
+                if (has_luck && loads_[*launch.text]++ < script_["lucky"]) kernel->be_lucky();
+            }
             kernel->run(launch, fake_driver());
             factor = kernel->factor();
         }
@@ -159,6 +165,7 @@ class Gpu {
     NoiseScript noise_;
     const Device emulator_ = Device::emulator({.threads = 1, .fast = true}).value();
     std::map<std::shared_ptr<const std::string>, std::unique_ptr<TextKernel>> kernels_;
+    std::map<std::string, int> loads_;
     double milliseconds_ = 0;
     int launches_ = 0;
 };

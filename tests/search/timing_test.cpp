@@ -340,6 +340,66 @@ std::string fresh(const char* name) {
     return path;
 }
 
+// On the scripted clock a candidate is lucky in the screen, the race and the elite; then it is measured
+// again, and the one that is the fastest has the cell.
+TEST(TimedSearch, ALuckyEliteLosesItsCell) {
+    const std::string lucky = "x x mul.f32 -1.0 sub.f32 -> y";  // of fma's length in truth: 0.9
+    const std::string file = fresh("lucky.sqlite");
+    const Figures figures{.cost = Objective::time_ratio, .axes = {}};
+    const auto assembler = std::make_shared<TextAssembler>();
+    Space space = square().space;
+    for (const std::string& seed : {lucky, fma})
+        space.sites[0].seeds.push_back(candidate_of(seed).genome.programs[0]);
+    const auto run_for = [&](std::uint64_t candidates, const std::string& script) {
+        auto search = Search::open(file, space, {.islands = 1, .block = 4, .refine = false});
+        EXPECT_TRUE(search) << describe(search.error());
+        const Pool pool = measure::pool_of(fake_gpu(script));
+        const auto gate = made(
+            timing(space, square().kernels, pool,
+                   {.protocol = protocol(), .assembler = assembler, .archive = file, .figures = figures}));
+        Gate* const gates[] = {gate.get()};
+        const auto before = search->elites();
+        const auto summary = search->run(gates, {.budget = {.candidates = candidates}, .threads = 1});
+        EXPECT_TRUE(summary) << describe(summary.error());
+        EXPECT_GT(search->ledger().measured_again, 0u);
+        return std::pair(before, search->elites());
+    };
+    const Elite best = run_for(24, "noise=1,seed=3,lucky=3").second.at(0);
+    EXPECT_NEAR(best.cost, 0.8, 0.01);
+    EXPECT_NE(best.index, 0u);
+
+    const auto archive = made(Archive::open(file));
+    std::map<std::uint64_t, double> first, again;
+    ASSERT_TRUE(archive.for_each([&](const Candidate& candidate, const Result& result) {
+        if (candidate.refine == Refine::none) first[candidate.index] = result.cost;
+        if (candidate.refine != Refine::measure) return;
+        EXPECT_EQ(result.status, Status::ok) << result.detail;
+        EXPECT_LT(result.high, INFINITY) << "it is timed to the end, whoever is faster";
+        again[candidate.parents[0]] = result.cost;
+    }));
+    EXPECT_NEAR(first.at(0), 0.63, 0.01);
+    ASSERT_TRUE(again.contains(0));
+    EXPECT_NEAR(again.at(0), 0.9, 0.01);
+    ASSERT_TRUE(again.contains(best.index)) << "the next one, when it became the best";
+    // Every sample of it is there, in a batch of its own tier.
+    std::set<std::uint64_t> measured;
+    const Measurements times = made(archive.measurements());
+    for (const Measurement& one : times.measurements)
+        if (times.batches.at(one.batch - 1).tier == Tier::elite) measured.insert(one.candidate);
+    ASSERT_TRUE(archive.for_each([&](const Candidate& candidate, const Result&) {
+        if (candidate.refine == Refine::measure) { EXPECT_TRUE(measured.contains(candidate.index)); }
+    }));
+    const std::string page = made(report_html(archive));
+    EXPECT_THAT(page, AllOf(HasSubstr("measurements again of elites"), HasSubstr("not what was measured")));
+    // Continued, with another GPU's luck: what is known is read.
+    const auto [read, later] = run_for(4, "noise=1,seed=4");
+    ASSERT_EQ(read.size(), 1u);
+    EXPECT_EQ(read[0].index, best.index);
+    EXPECT_EQ(read[0].cost, best.cost);
+    EXPECT_EQ(read[0].times, best.times);
+    EXPECT_NEAR(later.at(0).cost, 0.8, 0.01);
+}
+
 // A collection has what its searches measured, by the same candidates.
 TEST(TimedSearch, AreMergedWithTheirTimes) {
     const std::string one = fresh("one.sqlite"), other = fresh("other.sqlite"), all = fresh("all.sqlite"),

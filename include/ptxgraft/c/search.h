@@ -104,7 +104,8 @@ PTXGRAFT_C_API size_t ptxgraft_candidates_get_count(const ptxgraft_candidates* c
 typedef enum ptxgraft_refine PTXGRAFT_C_ENUM {
     PTXGRAFT_REFINE_none = 0,
     PTXGRAFT_REFINE_constants = 1, /**< vary its constants, and tell the best found */
-    PTXGRAFT_REFINE_shorten = 2    /**< delete what can go without loss, and tell the shortest */
+    PTXGRAFT_REFINE_shorten = 2,   /**< delete what can go without loss, and tell the shortest */
+    PTXGRAFT_REFINE_measure = 3    /**< nothing: its cost is an interval, and is to be measured again */
 } ptxgraft_refine;
 
 /** A candidate; lists live as long as the candidates. */
@@ -214,10 +215,44 @@ typedef struct ptxgraft_summary_info {
     of a task that has no gates. `options` may be null. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_search_run(ptxgraft_summary_info* info, ptxgraft_search* search,
                                                    const ptxgraft_run_options* options);
-/** Text: what the search has done, as JSON: judged, drawn, duplicates, guessed, cells, without_gain, status,
-    gates, operators. */
+/** Text: what the search has done, as JSON: judged, drawn, duplicates, guessed, measured_again, disagreed,
+    cells, without_gain, status, gates, operators. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_search_get_ledger(char* text, size_t* size,
                                                           const ptxgraft_search* search);
+
+/* ------------------------------------------------------------------------------------------- small spaces */
+
+/** Which programs are tried. */
+typedef struct ptxgraft_enumerate_options {
+    size_t struct_size;
+    uint64_t trials;           /**< it gives up behind so many; 0: never */
+    const ptxgraft_stop* stop; /**< ends it once it is asked for; may be null */
+    uint32_t instructions;     /**< programs of at most so many */
+    uint32_t threads;          /**< 0: one per processor */
+} ptxgraft_enumerate_options;
+#define PTXGRAFT_ENUMERATE_OPTIONS_INIT \
+    { sizeof(ptxgraft_enumerate_options), 0, NULL, 3, 0 }
+
+typedef struct ptxgraft_enumeration_info {
+    size_t struct_size;
+    uint64_t trials;       /**< instructions that were evaluated */
+    uint32_t has_program;  /**< 1: one was found */
+    uint32_t instructions; /**< of the program */
+    /** 1: all shorter programs were tried, and without a program all of `instructions` of the options. */
+    uint32_t is_complete;
+    uint32_t zero; /**< always 0 */
+} ptxgraft_enumeration_info;
+#define PTXGRAFT_ENUMERATION_INFO_INIT \
+    { sizeof(ptxgraft_enumeration_info), 0, 0, 0, 0, 0 }
+
+/** Tries all programs of the search's one site, from the shortest on, with the task's constants, and gives
+    one that is right on all points and has as few instructions as any (search.hpp, enumerate). It is null
+    where there is none. The search itself does not change. PTXGRAFT_STATUS_space_invalid of a task of several
+    sites, or that does not say what is right there. `options` may be null. */
+PTXGRAFT_C_API ptxgraft_status ptxgraft_search_enumerate(ptxgraft_enumeration_info* info,
+                                                         ptxgraft_program** program,
+                                                         const ptxgraft_search* search,
+                                                         const ptxgraft_enumerate_options* options);
 
 /* ------------------------------------------------------------------------------------------------- elites */
 

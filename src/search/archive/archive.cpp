@@ -9,6 +9,7 @@
 #include "search/archive/archive_data.hpp"
 #include "search/archive/measurements.hpp"
 #include "search/archive/options_text.hpp"
+#include "search/loop/again.hpp"
 #include "search/loop/population.hpp"
 #include "search/loop/state.hpp"
 
@@ -34,7 +35,7 @@ bool fits(const Genome& genome, const Space& space) {
     return true;
 }
 
-constexpr std::array<std::string_view, 3> refine_names = {"none", "constants", "shorten"};
+constexpr std::array<std::string_view, 4> refine_names = {"none", "constants", "shorten", "measure"};
 
 // Infinity has no number in JSON.
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json("inf"); }
@@ -199,10 +200,11 @@ Expected<Ledger> Archive::Data::collected(std::span<const BlockCounts> blocks) c
         made.duplicates += block.duplicates;
     }
     std::set<Cell> cells;
-    TRY(store.for_each([&](const Candidate&, const Result& result) -> Expected<void> {
+    TRY(store.for_each([&](const Candidate& candidate, const Result& result) -> Expected<void> {
         ++made.judged;
         ++made.by_status[static_cast<std::size_t>(result.status)];
         if (is_guessed(result)) ++made.guessed;
+        made.measured_again += candidate.refine == Refine::measure ? 1 : 0;
         if (result.status == Status::ok) cells.insert(cell_of(result.descriptor, options.axes));
         return {};
     }));
@@ -212,7 +214,14 @@ Expected<Ledger> Archive::Data::collected(std::span<const BlockCounts> blocks) c
 
 Expected<std::vector<Elite>> Archive::elites() const {
     Grid all;
+    Again again;
+    const std::vector<Axis>& axes = data_->options.axes;
     TRY(for_each([&](const Candidate& candidate, const Result& result) {
+        if (candidate.refine == Refine::measure) {
+            if (result.status == Status::noisy) return;
+            all.measure(candidate.parents[0], again.add(candidate, result), axes, runners_up);
+            return;
+        }
         if (result.status != Status::ok || (candidate.refine != Refine::none && !result.genome)) return;
         Member member{
             .index = candidate.index,
@@ -223,7 +232,7 @@ Expected<std::vector<Elite>> Archive::elites() const {
             .is_feasible = true,
             .low = result.low,
             .high = result.high};
-        all.insert(cell_of(member.descriptor, data_->options.axes), member, 1);
+        all.insert(cell_of(member.descriptor, axes), member, depth_of_all(member));
     }));
     std::vector<Elite> made;
     for (const auto& [cell, members] : all.cells()) { made.push_back(members.front().as_elite(cell)); }

@@ -47,6 +47,8 @@ std::string text_of(const Options& options) {
               {"refine", options.refine},
               {"operators", operators},
               {"adapt", options.adapt}};
+    // what archives without it were made with
+    if (options.remeasure != Options{}.remeasure) made["remeasure"] = options.remeasure;
     if (const auto& s = options.surrogate)
         made["surrogate"] = {{"registers", s->registers}, {"code_bytes", s->code_bytes}, {"share", s->share}};
     return made.dump(-1, ' ', false, Json::error_handler_t::replace);  // names may be no UTF-8
@@ -68,6 +70,7 @@ Expected<Options> options_of(const std::string& text) {
                      .refine = json.at("refine"),
                      .operators = {},
                      .adapt = json.at("adapt")};
+        made.remeasure = json.value("remeasure", made.remeasure);
         if (const auto s = json.find("surrogate"); s != json.end())
             made.surrogate = GuessOptions{
                 .registers = s->at("registers"), .code_bytes = s->at("code_bytes"), .share = s->at("share")};

@@ -412,7 +412,7 @@ Expected<void> Store::for_each(std::uint64_t first, std::uint64_t count,
         candidate.parents[0] = rows.number();
         candidate.parents[1] = rows.number();
         const std::uint64_t refine = rows.number();
-        if (refine > static_cast<std::uint64_t>(Refine::shorten))
+        if (refine > static_cast<std::uint64_t>(Refine::measure))
             return fail(Errc::archive_malformed, "refine is none");
         candidate.refine = static_cast<Refine>(refine);
         candidate.key.structure = rows.number();

@@ -221,7 +221,8 @@ class ColumnsGate final : public Gate {
     void judge(const Candidate& candidate, Result& result, Scratch& scratch) const {
         const stack::Program& program = candidate.genome.programs[0];
         Score found = score(program, bound_, scratch);
-        if (candidate.refine != Refine::none && found.status == Status::ok) {
+        const bool is_refined = candidate.refine == Refine::shorten || candidate.refine == Refine::constants;
+        if (is_refined && found.status == Status::ok) {
             stack::Program better = program;
             const bool is_better = candidate.refine == Refine::shorten
                                        ? shorten(better, found, scratch)

@@ -36,7 +36,7 @@ const Genome& genome_of(const Candidate& candidate, const Result& result) {
 }
 
 bool is_known(const Candidate& candidate, const Result& result) {
-    return candidate.refine != Refine::none && !result.genome;
+    return candidate.refine != Refine::none && candidate.refine != Refine::measure && !result.genome;
 }
 
 Expected<std::vector<Graft>> grafts_of(const Genome& genome, const Space& space) {

@@ -39,14 +39,18 @@ class TimingGate final : public Gate {
 
     void evaluate(std::span<const Candidate* const> candidates, std::span<Result* const> results) override {
         for (const VariantGroup& group : variants_->groups(candidates, results)) {
-            Runners runners;
+            Runners runners, again;
             for (std::size_t k = 0; k < group.variants.size(); ++k) {
                 Result& result = *results[group.candidates[k]];
                 const Genome& genome = genome_of(*candidates[group.candidates[k]], result);
                 note(result, options_.figures, Objective::instructions, lengths_.of(genome, space_));
-                runners.push_back({&result, &group.variants[k], candidates[group.candidates[k]]->index});
+                const Candidate& candidate = *candidates[group.candidates[k]];
+                (candidate.refine == Refine::measure ? again : runners)
+                    .push_back({&result, &group.variants[k], candidate.index});
             }
-            time(group.workload, std::move(runners));
+            time(group.workload, std::move(runners), {Tier::screen, Tier::race, Tier::elite});
+            // what is an elite already has nobody to be chosen from
+            time(group.workload, std::move(again), {Tier::elite});
         }
     }
 
@@ -59,9 +63,10 @@ class TimingGate final : public Gate {
     using Runners = std::vector<Runner>;
 
     // From tier to tier with those that stay.
-    void time(const std::string& workload, Runners runners) {
-        for (const Tier tier : {Tier::screen, Tier::race, Tier::elite}) {
-            if (tier > options_.last || runners.empty()) return;
+    void time(const std::string& workload, Runners runners, std::initializer_list<Tier> tiers) {
+        for (const Tier tier : tiers) {
+            const bool is_over = tiers.size() > 1 && tier > options_.last;
+            if (is_over || runners.empty()) return;
             const PoolTiming timing = timed(workload, runners, tier);
             Runners next;
             for (std::size_t k = 0; k < runners.size(); ++k)

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/try.hpp"
+#include "search/loop/fuse.hpp"
 
 namespace ptxgraft::search {
 namespace {
@@ -156,12 +157,20 @@ void library(const Breeder& breeder, Random& random, const Genome& a, const Geno
     transplant(random, word.code, program.code);
 }
 
+void fuse(const Breeder& breeder, Random& random, const Genome& a, const Genome& b, Genome& child) {
+    const std::size_t site = any_site(breeder, random);
+    auto made = fused(a.programs[site], breeder.space->sites[site], breeder.genes[site], random);
+    if (!made) return umad(breeder, random, a, b, child);
+    child.programs[site] = std::move(*made);
+}
+
 constexpr std::array rows = {
     OperatorRow{"umad", 0.50, umad},         OperatorRow{"replace", 0.10, replace},
     OperatorRow{"swap", 0.03, swap},         OperatorRow{"delete", 0.05, erase},
     OperatorRow{"constant", 0.15, constant}, OperatorRow{"crossover", 0.10, crossover, true},
     OperatorRow{"tunable", 0.02, tunable},   OperatorRow{"fresh", 0.05, fresh},
     OperatorRow{"library", 0, library},      OperatorRow{"bypass", 0, bypass},
+    OperatorRow{"fuse", 0, fuse},
 };
 
 }  // namespace

@@ -12,7 +12,16 @@ namespace ptxgraft::search {
 bool Member::is_better_than(const Member& other) const {
     if (bound() != other.bound()) return bound() < other.bound();
     if (cost != other.cost) return cost < other.cost;
+    if (times != other.times) return times > other.times;
     return std::ranges::lexicographical_compare(descriptor, other.descriptor);
+}
+
+Member Member::with(const Figures& figures) const {
+    Member made = *this;
+    made.cost = figures.cost, made.low = figures.low, made.high = figures.high;
+    made.descriptor = figures.descriptor;
+    made.times = figures.times;
+    return made;
 }
 
 double sum_of(std::span<const float> errors) {
@@ -44,6 +53,36 @@ bool Grid::insert(const Cell& cell, const Member& member, std::size_t depth) {
     elites.insert(place, member);
     if (elites.size() > depth) elites.pop_back();
     return true;
+}
+
+std::optional<Member> Grid::take(std::uint64_t index) {
+    for (auto cell = cells_.begin(); cell != cells_.end(); ++cell) {
+        std::vector<Member>& elites = cell->second;
+        const auto found = std::ranges::find(elites, index, &Member::index);
+        if (found == elites.end()) continue;
+        Member taken = std::move(*found);
+        elites.erase(found);
+        if (elites.empty()) {
+            std::erase(list_, &elites);
+            cells_.erase(cell);
+        }
+        return taken;
+    }
+    return std::nullopt;
+}
+
+std::optional<Member> Grid::measure(std::uint64_t index, const std::optional<Figures>& figures,
+                                    std::span<const Axis> axes, std::size_t depth) {
+    std::optional<Member> was = take(index);
+    if (!was || !figures) return was;
+    const Member now = was->with(*figures);
+    insert(cell_of(now.descriptor, axes), now, depth);
+    return was;
+}
+
+bool Grid::is_best(const Cell& cell, std::uint64_t index) const {
+    const auto found = cells_.find(cell);
+    return found != cells_.end() && found->second.front().index == index;
 }
 
 const Member& Grid::any(Random& random) const {
@@ -78,6 +117,18 @@ bool Island::commit(Member member, std::span<const float> errors, const Options&
         next_ = (next_ + 1) % population_.size();
     }
     return is_elite;
+}
+
+void Island::measure(std::uint64_t index, const std::optional<Figures>& figures, const Options& options) {
+    grid_.measure(index, figures, options.axes, options.cell_depth);
+    const auto update = [&](Member& member) {
+        if (member.index != index) return;
+        member = member.with(figures.value_or(
+            Figures{.cost = INFINITY, .low = INFINITY, .high = INFINITY, .descriptor = member.descriptor}));
+        member.is_feasible = figures.has_value();
+    };
+    std::ranges::for_each(population_, update);
+    if (best_) update(*best_);
 }
 
 // Equals take the place of the one before, so that a climb walks along a plateau.

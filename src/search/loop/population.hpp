@@ -3,6 +3,7 @@
 /// What a search remembers of the candidates that were judged: an archive of elites and a population for each
 /// island, and how parents are chosen among them.
 
+#include <cmath>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -17,6 +18,13 @@
 
 namespace ptxgraft::search {
 
+/// What measurements again say of a member (again.hpp).
+struct Figures {
+    double cost = 0, low = 0, high = 0;
+    std::vector<double> descriptor;
+    std::uint32_t times = 0;  ///< how many they are
+};
+
 /// One that was judged.
 struct Member {
     std::uint64_t index = 0;
@@ -26,14 +34,20 @@ struct Member {
     std::vector<double> descriptor;
     bool is_feasible = false;
     double low = 0, high = 0;  ///< of the cost
+    std::uint32_t times = 0;   ///< that it was measured again
 
+    /// Whether a bound of its cost is known that is not the cost itself.
+    [[nodiscard]] bool is_measured() const { return low < high && std::isfinite(high); }
     [[nodiscard]] double bound() const { return Elite::bound_of(cost, low, high); }
     [[nodiscard]] Elite as_elite(std::vector<std::uint32_t> cell) const {
-        return {index, *genome, cost, descriptor, std::move(cell), low, high};
+        return {index, *genome, cost, descriptor, std::move(cell), low, high, times};
     }
 
-    /// By what the cost may be at most, by the cost, then by the descriptor from its first value on.
+    /// By what the cost may be at most, by the cost, by how often it was measured again, then by the
+    /// descriptor from its first value on.
     [[nodiscard]] bool is_better_than(const Member& other) const;
+    /// The same with other figures.
+    [[nodiscard]] Member with(const Figures& figures) const;
 };
 
 /// Of errors of cases, so that what is infinitely wrong somewhere can still be compared.
@@ -47,12 +61,19 @@ class Grid {
   public:
     /// Whether the member is now in the grid.
     bool insert(const Cell& cell, const Member& member, std::size_t depth);
+    /// The same for one that has these figures now; without figures it leaves. It may come into another
+    /// cell, and another one be the best where it was. What it was until then; none: it is not in the grid.
+    std::optional<Member> measure(std::uint64_t index, const std::optional<Figures>& figures,
+                                  std::span<const Axis> axes, std::size_t depth);
+    [[nodiscard]] bool is_best(const Cell& cell, std::uint64_t index) const;
     [[nodiscard]] const Member& any(Random& random) const;
     [[nodiscard]] bool empty() const { return cells_.empty(); }
     void clear();
     [[nodiscard]] const std::map<Cell, std::vector<Member>>& cells() const { return cells_; }
 
   private:
+    std::optional<Member> take(std::uint64_t index);
+
     std::map<Cell, std::vector<Member>> cells_;
     std::vector<const std::vector<Member>*> list_;  ///< the cells in the order in which they were found
 };
@@ -67,6 +88,8 @@ class Island {
 
     /// Whether it became an elite.
     bool commit(Member member, std::span<const float> errors, const Options& options, bool is_refined);
+    /// A member that has these figures now, wherever it is; without figures it is none any more.
+    void measure(std::uint64_t index, const std::optional<Figures>& figures, const Options& options);
     /// The thresholds of epsilon-lexicase selection, from the population as it is now.
     void measure_spread();
     [[nodiscard]] const Member* parent(Random& random, const Options& options) const;

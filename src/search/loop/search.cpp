@@ -532,11 +532,11 @@ Expected<Summary> Search::run(std::span<Gate* const> gates, const RunOptions& op
     const auto stagnates = [&] {
         return options.stagnation != 0 && d.state->without_gain() >= options.stagnation;
     };
-    // Behind the last candidate that was committed; only one that is the best of its cell reaches a target.
+    // Behind the last candidate that was committed; only one that changed the elites reaches a target.
     const auto ends = [&] {
-        const bool is_best = d.state->without_gain() == 0 && judged() != 0;
+        const bool has_changed = d.state->has_changed() && judged() != 0;
         return stagnates() || (options.budget.candidates != 0 && judged() >= options.budget.candidates) ||
-               (is_best && options.target && d.state->reaches(*options.target));
+               (has_changed && options.target && d.state->reaches(*options.target));
     };
     const auto stop = [&]() -> std::optional<Stop> {
         if (options.target && d.state->reaches(*options.target)) return Stop::target;

@@ -115,6 +115,22 @@ std::vector<std::pair<std::uint64_t, Island::ToRefine>> State::take_refinements(
     return taken;
 }
 
+// At most a quarter of a block, from its end.
+std::vector<std::pair<std::uint64_t, Member>> State::take_measurements(std::uint64_t block) {
+    if (options_.remeasure == 0) return {};
+    std::vector<const Grid*> grids = {&all_};
+    for (const Island& island : islands_) grids.push_back(&island.grid());
+    std::vector<std::pair<std::uint64_t, Member>> taken;
+    const std::uint64_t end = (block + 1) * options_.block, most = std::max(options_.block / 4, 1u);
+    for (Member& member : again_.due(grids, ledger_.judged, options_.remeasure)) {
+        const std::uint64_t slot = end - 1 - taken.size();
+        if (taken.size() == most || slot < seeds_.size()) break;
+        again_.note_asked(member.index, ledger_.judged);
+        taken.emplace_back(slot, std::move(member));
+    }
+    return taken;
+}
+
 // Those of the open slots whose key is new are kept, in the order of the slots.
 void State::keep_new(Drawing& drawing) {
     std::vector<std::size_t> again;
@@ -136,16 +152,18 @@ State::Drawing State::begin_drawing(std::uint64_t block) {
     drawing.drawn.resize(options_.block);
     drawing.open.resize(options_.block);
     std::iota(drawing.open.begin(), drawing.open.end(), std::size_t{0});
-    for (auto& [slot, next] : take_refinements(block)) {
+    const auto put = [&](std::uint64_t slot, const Member& elite, Refine how) {
         Candidate& candidate = drawing.drawn[slot - first].candidate;
         candidate.index = slot;
         candidate.island = static_cast<std::uint16_t>(slot % islands_.size());
-        candidate.genome = *next.member.genome;
-        candidate.refine = next.how;
-        candidate.parents[0] = next.member.index;
+        candidate.genome = *elite.genome;
+        candidate.refine = how;
+        candidate.parents[0] = elite.index;
         if (const auto key = key_of(candidate.genome, space_)) candidate.key = *key;
         std::erase(drawing.open, slot - first);
-    }
+    };
+    for (const auto& [slot, next] : take_refinements(block)) put(slot, next.member, next.how);
+    for (const auto& [slot, elite] : take_measurements(block)) put(slot, elite, Refine::measure);
     return drawing;
 }
 
@@ -200,6 +218,7 @@ Block State::finished(Drawing drawing) {
 
 void State::note_drawn(const Block& block) {
     (void)take_refinements(block.counts.block);
+    (void)take_measurements(block.counts.block);
     for (const Candidate& candidate : block.candidates)
         if (candidate.refine == Refine::none) keys_.insert(whole_key(candidate.key));
     ledger_.drawn += block.counts.drawn;
@@ -210,6 +229,8 @@ void State::commit(Candidate& candidate, Result& result) {
     ++ledger_.judged;
     ++ledger_.by_status[static_cast<std::size_t>(result.status)];
     ++ledger_.without_gain;
+    was_measured_ = candidate.refine == Refine::measure;
+    if (was_measured_) return commit_measurement(candidate, result);
     if (is_guessed(result)) ++ledger_.guessed;
     if (guesser_) guesser_->learn(result.genome ? *result.genome : candidate.genome, result);
     const bool is_drawn = candidate.refine == Refine::none && candidate.parents[0] != Candidate::no_parent;
@@ -236,14 +257,27 @@ void State::commit(Candidate& candidate, Result& result) {
                   .is_feasible = result.status == Status::ok,
                   .low = result.low,
                   .high = result.high};
-    if (member.is_feasible && all_.insert(cell_of(member.descriptor, options_.axes), member, 1))
-        ledger_.without_gain = 0;
+    if (member.is_feasible) {
+        const Cell cell = cell_of(member.descriptor, options_.axes);
+        all_.insert(cell, member, depth_of_all(member));
+        if (all_.is_best(cell, member.index)) ledger_.without_gain = 0;
+    }
     const bool is_elite = islands_[candidate.island].commit(std::move(member), result.errors, options_,
                                                             candidate.refine == Refine::constants);
     if (is_elite && is_drawn) {
         ++ledger_.operators[candidate.operation].elites;
         gains_[candidate.operation] += 1;
     }
+}
+
+void State::commit_measurement(const Candidate& candidate, const Result& result) {
+    ++ledger_.measured_again;
+    if (result.status == Status::noisy) return;  // it says nothing
+    const std::uint64_t index = candidate.parents[0];
+    const std::optional<Figures> figures = again_.add(candidate, result);
+    const auto was = all_.measure(index, figures, options_.axes, runners_up);
+    if (was && disagree(*was, result)) ++ledger_.disagreed;
+    for (Island& island : islands_) island.measure(index, figures, options_);
 }
 
 // Probability matching: weights go with what was gained by a try of late, between the row's own weight and
@@ -273,6 +307,8 @@ void State::migrate(std::uint64_t block) {
         leaving.emplace_back(grid.empty() ? std::nullopt : std::optional(grid.any(random)));
     }
     for (std::size_t k = 0; k < islands_.size(); ++k)
+        if (leaving[k] && leaving[k]->is_measured()) again_.note_moved(leaving[k]->index);
+    for (std::size_t k = 0; k < islands_.size(); ++k)
         if (leaving[k])
             islands_[(k + 1) % islands_.size()].commit(std::move(*leaving[k]), {}, options_, true);
 }
@@ -294,6 +330,8 @@ std::vector<Elite> State::elites() const {
 
 bool State::reaches(const Target& target) const {
     const auto is_within = [&](const Member& best) {
+        // what was measured once may have been lucky
+        if (options_.remeasure != 0 && best.is_measured() && best.times == 0) return false;
         if (best.bound() > target.cost || target.descriptor.size() > best.descriptor.size()) return false;
         for (std::size_t k = 0; k < target.descriptor.size(); ++k)
             if (best.descriptor[k] > target.descriptor[k]) return false;

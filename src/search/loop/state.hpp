@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "search/archive/store.hpp"
+#include "search/loop/again.hpp"
 #include "search/loop/crew.hpp"
 #include "search/loop/guesser.hpp"
 #include "search/loop/key_set.hpp"
@@ -60,6 +61,8 @@ class State {
     [[nodiscard]] Ledger ledger() const;
     [[nodiscard]] std::uint64_t judged() const { return ledger_.judged; }
     [[nodiscard]] std::uint64_t without_gain() const { return ledger_.without_gain; }
+    /// Whether the last candidate is the best of its cell, or was a measurement again of one.
+    [[nodiscard]] bool has_changed() const { return ledger_.without_gain == 0 || was_measured_; }
 
   private:
     struct Drawn {
@@ -72,6 +75,9 @@ class State {
     [[nodiscard]] std::size_t any_operator(Random& random) const;
     [[nodiscard]] std::vector<std::pair<std::uint64_t, Island::ToRefine>> take_refinements(
         std::uint64_t block);
+    /// Elites to be measured again, with slots for them from the block's end on.
+    [[nodiscard]] std::vector<std::pair<std::uint64_t, Member>> take_measurements(std::uint64_t block);
+    void commit_measurement(const Candidate& candidate, const Result& result);
     /// A block that is not wholly drawn.
     struct Drawing {
         Block made;
@@ -93,6 +99,8 @@ class State {
     Breeder breeder_;
     std::vector<Island> islands_;
     Grid all_;  ///< of all islands, also of those that began again
+    Again again_;
+    bool was_measured_ = false;  ///< the last candidate
     KeySet keys_;
     std::vector<const OperatorRow*> rows_;  ///< for each operator
     std::vector<Genome> seeds_;

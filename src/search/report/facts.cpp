@@ -94,6 +94,7 @@ bool is_seed(const Candidate& candidate, const Archive& archive) {
 std::string maker_of(const Candidate& candidate, const Archive& archive) {
     if (candidate.refine == Refine::constants) return "tuned constants";
     if (candidate.refine == Refine::shorten) return "shortened";
+    if (candidate.refine == Refine::measure) return "measured again";
     if (candidate.parents[0] == Candidate::no_parent)
         return candidate.index < archive.first().size() || is_seed(candidate, archive) ? "seed"
                                                                                        : "random program";

@@ -42,9 +42,17 @@ Json json_of(const Ledger& ledger) {
                          {"out", gate.out},
                          {"seconds", gate.seconds},
                          {"gpu_seconds", gate.gpu_seconds}});
-    return {{"judged", ledger.judged},   {"drawn", ledger.drawn}, {"duplicates", ledger.duplicates},
-            {"guessed", ledger.guessed}, {"cells", ledger.cells}, {"without_gain", ledger.without_gain},
-            {"status", status},          {"gates", gates},        {"operators", operators}};
+    return {{"judged", ledger.judged},
+            {"drawn", ledger.drawn},
+            {"duplicates", ledger.duplicates},
+            {"guessed", ledger.guessed},
+            {"measured_again", ledger.measured_again},
+            {"disagreed", ledger.disagreed},
+            {"cells", ledger.cells},
+            {"without_gain", ledger.without_gain},
+            {"status", status},
+            {"gates", gates},
+            {"operators", operators}};
 }
 
 Json json_of(const Elite& elite, const Space& space) {

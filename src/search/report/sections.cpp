@@ -68,6 +68,9 @@ std::string lead(const Facts& facts) {
                  share(static_cast<double>(ledger.by_status[0]), static_cast<double>(ledger.judged)));
     html +=
         tile("drawn twice", share(static_cast<double>(ledger.duplicates), static_cast<double>(ledger.drawn)));
+    if (ledger.measured_again != 0)
+        html += tile("measurements again of elites", number(ledger.measured_again)) +
+                tile("of those not what was measured before", number(ledger.disagreed));
     if (ledger.guessed != 0) html += tile("guessed too large, and not assembled", number(ledger.guessed));
     return html + tile("cells", number(ledger.cells)) + "</dl>\n";
 }

@@ -376,9 +376,10 @@ class TaskReader {
     // ---- the search
     Expected<void> read_options(const JsonValue& value) {
         Options& o = task_.options;
-        TRY(check_keys(value, "options",
-                       {"seed", "strategy", "islands", "population", "block", "tournament", "cell_depth",
-                        "migration", "stagnation", "attempts", "refine", "adapt", "operators", "surrogate"}));
+        TRY(check_keys(
+            value, "options",
+            {"seed", "strategy", "islands", "population", "block", "tournament", "cell_depth", "migration",
+             "stagnation", "attempts", "refine", "adapt", "operators", "remeasure", "surrogate"}));
         const std::pair<std::string_view, std::uint32_t*> numbers[] = {
             {"islands", &o.islands},       {"population", &o.population}, {"block", &o.block},
             {"tournament", &o.tournament}, {"cell_depth", &o.cell_depth}, {"migration", &o.migration},
@@ -390,6 +391,9 @@ class TaskReader {
         for (const auto& [key, to] : numbers)
             if (const JsonValue* item = value.find(key))
                 *to = static_cast<std::uint32_t>(TRY(json::whole_number(*item, key, 1, most(key))));
+        if (const JsonValue* item = value.find("remeasure"))
+            o.remeasure =
+                static_cast<std::uint32_t>(TRY(json::whole_number(*item, "remeasure", 0, 1'000'000'000)));
         if (const JsonValue* item = value.find("seed"))
             o.seed = TRY(json::whole_number(*item, "seed", 0, ~std::uint64_t{0}));
         if (const JsonValue* item = value.find("strategy"))

@@ -81,6 +81,16 @@ Expected<std::vector<std::unique_ptr<Gate>>> gates_of(const Task& task, const st
     return made;
 }
 
+Expected<Enumeration> enumerate(const Task& task, const EnumerateOptions& options) {
+    const auto& screens = task.screens;
+    if (task.space.sites.size() != 1 || (task.workload && (screens.empty() || !screens[0])))
+        return fail(Errc::space_invalid,
+                    std::string("all programs are tried for one site, of which the task says what is right"));
+    EnumerateOptions of_task = options;
+    of_task.perturb = task.columns.perturb;
+    return enumerate(task.space, task.workload ? *screens[0] : task.cases, of_task);
+}
+
 Expected<std::vector<Finalist>> confirm(const Task& task, std::span<const Elite> elites,
                                         const std::string& archive) {
     const GateSpec* const spec = timing_of(task);

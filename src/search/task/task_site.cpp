@@ -288,7 +288,7 @@ class CasesReader {
     std::vector<Register> registers_;
 };
 
-Expected<std::shared_ptr<const stack::InstructionSet>> set_of(const JsonValue& value) {
+Expected<std::shared_ptr<const stack::InstructionSet>> set_of(const JsonValue& value, std::string_view site) {
     if (value.kind == JsonKind::string) {
         auto found = stack::find_set(value.text);
         if (found == nullptr)
@@ -299,7 +299,7 @@ Expected<std::shared_ptr<const stack::InstructionSet>> set_of(const JsonValue& v
     TRY(check_kind(value, JsonKind::array, "set"));
     std::string lines;
     for (const JsonValue& item : value.items) lines += TRY(text_of(item, "set")) + "\n";
-    return within(stack::InstructionSet::parse(lines), "the set", lines);
+    return within(stack::InstructionSet::parse(lines), fmt::format("the set of {}", site), lines);
 }
 
 }  // namespace
@@ -318,7 +318,7 @@ Expected<Cases> cases_of(const JsonValue& said, const Signature& signature) {
 Expected<SiteSpace> site_of(const JsonValue& said, std::string name, const Signature& signature,
                             const stack::MachineOptions& options) {
     const JsonValue& lines = *TRY(needed(said, "set"));
-    auto set = TRY(set_of(lines));
+    auto set = TRY(set_of(lines, name));
     if (set->entries().empty()) return mistake(lines.span, "the set has no instruction");
     SiteSpace site{.name = std::move(name),
                    .machine = TRY(stack::Machine::make(std::move(set), signature, options)),
@@ -326,24 +326,24 @@ Expected<SiteSpace> site_of(const JsonValue& said, std::string name, const Signa
                    .max_genes = 32};
     if (const JsonValue* genes = said.find("genes"))
         site.max_genes = static_cast<std::uint32_t>(TRY(json::whole_number(*genes, "genes", 1, 65536)));
-    const auto read_programs = [&](std::string_view key, std::string name,
-                                   std::vector<stack::Program>& to) -> Expected<void> {
+    const auto read_programs = [&](std::string_view key, std::vector<stack::Program>& to) -> Expected<void> {
         const JsonValue* const list = said.find(key);
         if (list == nullptr) return {};
         TRY(check_kind(*list, JsonKind::array, key));
         for (const JsonValue& item : list->items) {
             const std::string program = TRY(text_of(item, key));
-            to.push_back(TRY(within(stack::parse(program, site.machine), name, program)));
+            const std::string which = fmt::format("{}[{}] of {}", key, to.size(), site.name);
+            to.push_back(TRY(within(stack::parse(program, site.machine), which, program)));
         }
         return {};
     };
-    TRY(read_programs("seeds", "a seed", site.seeds));
+    TRY(read_programs("seeds", site.seeds));
     for (std::size_t k = 0; k < site.seeds.size(); ++k)
         if (site.seeds[k].code.size() > site.max_genes)
             return mistake(said.find("seeds")->items[k].span,
                            fmt::format("the seed has {} instructions, \"genes\" allows {}",
                                        site.seeds[k].code.size(), site.max_genes));
-    TRY(read_programs("library", "a program of the library", site.library));
+    TRY(read_programs("library", site.library));
     return site;
 }
 
