@@ -165,11 +165,16 @@ void fuse(const Breeder& breeder, Random& random, const Genome& a, const Genome&
 }
 
 constexpr std::array rows = {
-    OperatorRow{"umad", 0.50, umad},         OperatorRow{"replace", 0.10, replace},
-    OperatorRow{"swap", 0.03, swap},         OperatorRow{"delete", 0.05, erase},
-    OperatorRow{"constant", 0.15, constant}, OperatorRow{"crossover", 0.10, crossover, true},
-    OperatorRow{"tunable", 0.02, tunable},   OperatorRow{"fresh", 0.05, fresh},
-    OperatorRow{"library", 0, library},      OperatorRow{"bypass", 0, bypass},
+    OperatorRow{"umad", 0.50, umad},
+    OperatorRow{"replace", 0.10, replace},
+    OperatorRow{"swap", 0.03, swap},
+    OperatorRow{"delete", 0.05, erase},
+    OperatorRow{"constant", 0.15, constant},
+    OperatorRow{"crossover", 0.10, crossover, true},
+    OperatorRow{"tunable", 0.02, tunable},
+    OperatorRow{"fresh", 0.05, fresh},
+    OperatorRow{"library", 0, library},
+    OperatorRow{"bypass", 0, bypass},
     OperatorRow{"fuse", 0, fuse},
 };
 
