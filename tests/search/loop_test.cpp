@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <mutex>
 #include <set>
+#include <stdexcept>
 
 #include "ptxgraft/program.hpp"
 #include "ptxgraft/search.hpp"
@@ -206,11 +207,65 @@ TEST(Loop, GoesNowhereBehindAnArchiveThatCouldNotBeWritten) {
         EXPECT_EQ(summary.error().code, Errc::archive_failed);
         EXPECT_THAT(message(summary.error()), HasSubstr("no room"));
     }
-    EXPECT_LE(right.came, 32u) << "nothing is judged behind that";
+    EXPECT_LE(right.came, 48u) << "nothing is judged behind that but what was under way";
     search = tl::unexpected(Error{});
     change(path, "DROP TRIGGER full");
     search = Search::open(path, space_of(), {.block = 16, .refine = false});
     EXPECT_EQ(ran(*search, {&right}, {.budget = {.candidates = 100}}).judged, 100u);
+}
+
+// ---- several threads --------------------------------------------------------------------------------------
+
+// The calling thread says what it has committed; meanwhile another one has begun with the next block.
+TEST(Loop, JudgesABlockWhileTheOneBeforeIsCommitted) {
+    auto search = Search::open("", space_of(), {.block = 64, .refine = false});
+    std::atomic<std::uint64_t> last = 0;  // that was judged
+    ByFunction gate("right", [&](const Candidate& candidate, Result& result) {
+        all_are_right(candidate, result);
+        std::uint64_t before = last;
+        while (before < candidate.index && !last.compare_exchange_weak(before, candidate.index)) {}
+    });
+    std::uint64_t told = 0;
+    const auto wait_for_next = [&](const Ledger& ledger) {
+        ++told;
+        if (ledger.judged >= 640) return;
+        for (int k = 0; k < 10'000 && last < ledger.judged; ++k) ::usleep(1000);
+        EXPECT_GE(last, ledger.judged) << "nobody judges meanwhile";
+    };
+    ran(*search, {&gate}, {.budget = {.candidates = 640}, .threads = 2, .progress = wait_for_next});
+    EXPECT_GE(told, 10u);
+}
+
+// What a gate throws ends the run on all threads; what was committed until then is in the archive, and the
+// search goes on as if nothing had been.
+TEST(Loop, GoesOnBehindAGateThatThrew) {
+    const std::string whole = path_of("unthrown"), thrown = path_of("thrown");
+    const Options options{.block = 64, .refine = false};
+    ByFunction right("right", all_are_right);
+    {
+        auto search = Search::open(whole, space_of(), options);
+        ran(*search, {&right}, {.budget = {.candidates = 1000}});
+    }
+    bool throws = true;
+    ByFunction other("right", [&](const Candidate& candidate, Result& result) {
+        if (throws && candidate.index == 500) throw std::runtime_error("no device");
+        all_are_right(candidate, result);
+    });
+    Gate* const gates[] = {&other};
+    {
+        auto search = Search::open(thrown, space_of(), options);
+        EXPECT_THROW((void)search->run(gates, {.budget = {.candidates = 1000}, .threads = 3}),
+                     std::runtime_error);
+        EXPECT_GE(search->ledger().judged, 300u);
+        const std::string begun = exported(thrown);
+        EXPECT_EQ(static_cast<std::uint64_t>(std::ranges::count(begun, '\n')), search->ledger().judged);
+        EXPECT_EQ(begun, exported(whole).substr(0, begun.size()));
+    }
+    throws = false;
+    auto search = Search::open(thrown, space_of(), options);
+    const std::uint64_t left = 1000 - search->ledger().judged;
+    ran(*search, {&other}, {.budget = {.candidates = left}, .threads = 2});
+    EXPECT_EQ(exported(thrown), exported(whole));
 }
 
 // p, its negation, true and false, each with three tiles.

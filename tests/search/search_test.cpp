@@ -214,7 +214,8 @@ TEST(Search, LosesNothingWhenItIsKilled) {
         if (child == 0) {
             auto search = Search::open(killed, space, options);
             Gate* const gates[] = {gate->get()};
-            if (search) (void)search->run(gates, {.budget = {.candidates = 1'000'000}, .threads = 1});
+            const std::uint32_t threads = k == 0 ? 1 : 3;
+            if (search) (void)search->run(gates, {.budget = {.candidates = 1'000'000}, .threads = threads});
             _exit(0);
         }
         const auto has_rows = [&] {

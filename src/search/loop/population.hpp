@@ -103,7 +103,8 @@ class Island {
 
   private:
     [[nodiscard]] const Member& lexicase(Random& random, std::size_t tournament) const;
-    [[nodiscard]] std::size_t keep_near_best(std::span<const float*> left, std::size_t c) const;
+    [[nodiscard]] std::size_t keep_near_best(std::span<const float*> left, std::size_t c,
+                                             std::size_t next) const;
     [[nodiscard]] const Member& best_drawn(Random& random, std::size_t tournament) const;
     void keep_best(const Member& member, std::span<const float> errors);
     void keep_errors(std::size_t place, std::span<const float> errors);

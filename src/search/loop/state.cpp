@@ -134,6 +134,7 @@ std::vector<std::pair<std::uint64_t, Member>> State::take_measurements(std::uint
 // Those of the open slots whose key is new are kept, in the order of the slots.
 void State::keep_new(Drawing& drawing) {
     std::vector<std::size_t> again;
+    for (const std::size_t k : drawing.open) keys_.expect(whole_key(drawing.drawn[k].candidate.key));
     for (const std::size_t k : drawing.open) {
         ++drawing.made.counts.drawn;
         const Drawn& one = drawing.drawn[k];
