@@ -29,8 +29,9 @@ typedef struct ptxgraft_python_plan {
     int32_t on_gpu; /* 1: launches go to the runtime's stream */
 } ptxgraft_python_plan;
 
-/* Launches on the memory of the operands, with a stream that may be null. An input that the kernel has changed
-   is PTXGRAFT_STATUS_memory_read_only and its place in `changed`; that is found where operands are copied. */
+/* Launches on the memory of the operands, with a stream that may be null. An input that the kernel has
+   changed is PTXGRAFT_STATUS_memory_read_only and its place in `changed`; that is found where operands are
+   copied. */
 ptxgraft_status ptxgraft_python_run(const ptxgraft_python_plan* plan, void* const* operands,
                                     const ptxgraft_stream* stream, size_t* changed);
 

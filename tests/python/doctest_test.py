@@ -1,18 +1,20 @@
 """The examples in the docstrings of the package are what it does."""
 
 import doctest
-import importlib
+import importlib.util
 import pathlib
 import unittest
 
 import ptxgraft
 
-WITHOUT = {"_ptxgraft", "torch", "jax", "ray"}  # the extension; what needs more than NumPy has tests of its own
+WITHOUT = {"_ptxgraft", "__init__"}
+OPTIONAL = {"torch", "jax", "ray"}  # modules that need others of their names
 
 
 def names():
-    folder = pathlib.Path(ptxgraft.__file__).parent
-    return ["ptxgraft"] + [f"ptxgraft.{file.stem}" for file in sorted(folder.glob("*.py")) if file.stem not in WITHOUT | {"__init__"}]
+    files = {file.stem for file in pathlib.Path(ptxgraft.__file__).parent.glob("*.py")} - WITHOUT
+    absent = {name for name in OPTIONAL if importlib.util.find_spec(name) is None}
+    return ["ptxgraft"] + [f"ptxgraft.{stem}" for stem in sorted(files - absent)]
 
 
 class Docstrings(unittest.TestCase):
