@@ -75,25 +75,31 @@ void read_budget(search::Budget& budget, std::string_view text) {
     }
 }
 
-// What no gate of the task spends would never end the search.
+// A budget that no gate of the task spends, where nothing else ends the search.
 void check_budget(const search::Task& task) {
     const auto has = [&]<class GateOptions>(const GateOptions*) {
         return std::ranges::any_of(task.gates, [](const search::GateSpec& gate) {
             return std::holds_alternative<GateOptions>(gate.options);
         });
     };
-    const auto check = [](bool is_wanted, bool is_spent, std::string_view name, std::string_view gate) {
-        if (is_wanted && !is_spent)
-            fail_usage(fmt::format("a budget of {} ends nothing: the task has no gate \"{}\"", name, gate));
-    };
     const search::Budget& budget = task.budget;
-    const bool times = has(static_cast<search::TimingGateOptions*>(nullptr));
-    const bool checks = has(static_cast<search::CheckingOptions*>(nullptr));
-    check(budget.assemblies != 0, has(static_cast<search::AssemblyOptions*>(nullptr)), "assemblies",
-          "assembly");
-    check(budget.emulations != 0, has(static_cast<search::EmulationOptions*>(nullptr)), "emulations",
-          "emulation");
-    check(budget.gpu_seconds != 0, times || checks, "gpu_seconds", "timing");
+    const bool has_gpu = has(static_cast<search::TimingGateOptions*>(nullptr)) ||
+                         has(static_cast<search::CheckingOptions*>(nullptr));
+    const struct {
+        std::string_view name, gate;
+        bool is_said, is_spent;
+    } all[] = {{"assemblies", "assembly", budget.assemblies != 0,
+                has(static_cast<search::AssemblyOptions*>(nullptr))},
+               {"emulations", "emulation", budget.emulations != 0,
+                has(static_cast<search::EmulationOptions*>(nullptr))},
+               {"gpu_seconds", "timing", budget.gpu_seconds != 0, has_gpu}};
+    bool ends = budget.candidates != 0 || budget.seconds != 0 || budget.cpu_seconds != 0 || task.target ||
+                task.stagnation != 0;
+    for (const auto& one : all) ends = ends || (one.is_said && one.is_spent);
+    for (const auto& one : all)
+        if (one.is_said && !ends)
+            fail_usage(fmt::format("a budget of {} ends nothing here: the task has no gate \"{}\"", one.name,
+                                   one.gate));
 }
 
 std::string values_of(const Elite& elite, const std::vector<search::Axis>& axes) {
