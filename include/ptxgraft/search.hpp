@@ -28,7 +28,9 @@
 /// thread and sixteen, and a run that was killed and resumed, give the same archive, as long as the gates
 /// give the same results for the same candidate, and as no limit of time ends them.
 ///
-/// Threads: a Search is used by one thread at a time; `run` has threads of its own.
+/// Threads: a Search is used by one thread at a time; `run` has threads of its own. With several of them a
+/// block is judged while the one before is committed and written and the next one is drawn: a run that is
+/// killed loses what it has judged of the last two blocks, and judges it anew when it is resumed.
 
 #include <array>
 #include <atomic>
@@ -416,9 +418,10 @@ struct RunOptions {
     /// Candidates, one after the other, none of which is the best of its cell, behind which it ends: those of
     /// earlier runs count. 0: it goes on. (Options::stagnation is of one island, which then begins again.)
     std::uint64_t stagnation = 0;
-    std::uint32_t threads = 0;                         ///< 0: one per processor
-    const std::atomic<bool>* stop = nullptr;           ///< set by whoever wants it to end
-    std::function<void(const Ledger&)> progress = {};  ///< after each batch
+    std::uint32_t threads = 0;                ///< 0: one per processor
+    const std::atomic<bool>* stop = nullptr;  ///< set by whoever wants it to end
+    /// After each batch that is committed, on the thread that called; others judge the next one meanwhile.
+    std::function<void(const Ledger&)> progress = {};
 };
 
 class PTXGRAFT_API Search {

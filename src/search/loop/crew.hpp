@@ -1,7 +1,7 @@
 #pragma once
 /// @file crew.hpp
-/// The threads of a run: pieces of work are divided into parts, which any of them takes. Several pieces may be
-/// under way at once, so that the calling thread commits and draws while the others judge.
+/// The threads of a run: pieces of work are divided into parts, which any of them takes. Several pieces may
+/// be under way at once, so that the calling thread commits and draws while the others judge.
 
 #include <condition_variable>
 #include <cstddef>
@@ -24,8 +24,8 @@ class Crew {
 
     [[nodiscard]] bool has_helpers() const { return !helpers_.empty(); }
 
-    /// Work that has begun: `part` is called once for each number below `parts`, on any thread. What it throws
-    /// ends the work: parts that have not begun are left out.
+    /// Work that has begun: `part` is called once for each number below `parts`, on any thread. What it
+    /// throws ends the work: parts that have not begun are left out.
     class Task {
       public:
         Task(Crew& crew, std::size_t parts, std::function<void(std::size_t)> part);

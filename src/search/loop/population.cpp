@@ -173,8 +173,8 @@ void Island::measure_spread() {
     }
 }
 
-// Of the rows those whose error of a case is within epsilon of the least one, in their order. Without a branch
-// on what is kept: that is a coin's toss. Those of the next case are brought nearer.
+// Of the rows those whose error of a case is within epsilon of the least one, in their order. Without a
+// branch on what is kept: that is a coin's toss. Those of the next case are brought nearer.
 std::size_t Island::keep_near_best(std::span<const float*> left, std::size_t c, std::size_t next) const {
     constexpr std::size_t at_once = 64;
     std::array<float, at_once> some;  // errors, each read from its row once

@@ -1,8 +1,8 @@
 #pragma once
 /// @file writer.hpp
-/// What a search writes into its archive, in the order in which it is committed. Another thread of the run may
-/// write a block while the next one is judged, so the file may be a block behind the state; it never has a
-/// candidate without those before it.
+/// What a search writes into its archive, in the order in which it is committed. Another thread of the run
+/// may write a block while the next one is judged, so the file may be a block behind the state; it never has
+/// a candidate without those before it.
 
 #include <memory>
 #include <span>
@@ -26,8 +26,8 @@ class Writer {
 
     /// What of a block is committed, from its candidate `first` on; in the file when it returns.
     [[nodiscard]] Expected<void> write(const Block& block, std::size_t first);
-    /// The same of a whole block, by another thread of the crew where it has any. What could not be written is
-    /// the error of the next call.
+    /// The same of a whole block, by another thread of the crew where it has any. What could not be written
+    /// is the error of the next call.
     [[nodiscard]] Expected<void> write_later(Block block, Crew& crew);
     /// Goes into the file with the next rows.
     void add(std::span<const GateCount> gates);
