@@ -145,6 +145,19 @@ class Calls(Case):
         self.assertFails("argument_invalid", "sequential, broadcast_all", elementwise(kernel, vmap_method="fast"), x)
         self.assertFails("argument_invalid", "x64", elementwise(kernel, output=jax.ShapeDtypeStruct((4,), np.float64)), x)
 
+    def test_what_is_closed(self):
+        x = np.ones(4, np.float32)
+        device = ptxgraft.Device("emulator")
+        for closed in "kernel", "device":
+            kernel = made("x x mul.f32 -> y", device)
+            functions = [jax.jit(elementwise(kernel)) for _ in range(2)]  # of equal plans
+            for function in functions:
+                np.testing.assert_array_equal(function(x), x)
+            {"kernel": kernel, "device": device}[closed].close()
+            for function in functions:
+                with self.assertRaisesRegex(Exception, "null"):
+                    jax.block_until_ready(function(x))
+
     def test_many_threads(self):
         function = jax.jit(jax.vmap(self.square))
         results = {}

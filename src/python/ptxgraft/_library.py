@@ -115,6 +115,10 @@ def bytes_of(function: Callable[..., int], *arguments: Any) -> bytes:
     return bytes(ffi.buffer(buffer, size))
 
 
+#: Called with a handle before it is closed: by those who have given its address to somebody else.
+closing: list[Callable[[Handle], None]] = []
+
+
 class Handle:
     """An object of the library. It lives as long as this, or until `close`; what it depends on lives on with it."""
 
@@ -134,6 +138,8 @@ class Handle:
     def close(self) -> None:
         """Destroys it now; calls with it are errors from then on."""
         if self._handle != NULL:
+            for call in closing:
+                call(self)
             ffi.release(self._handle)
             self._handle = NULL
 

@@ -8,14 +8,16 @@ import importlib
 import math
 import os
 import re
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Optional
 
 import jax
 import numpy
 
+from ptxgraft._device import Device
 from ptxgraft._kernel import Kernel, PlannedLaunch
-from ptxgraft._library import NULL, Dimensions, Error, check, ffi, invalid, lib
+from ptxgraft._library import NULL, Dimensions, Error, Handle, check, closing, ffi, invalid, lib
 
 
 def _first(*names: str) -> Any:
@@ -57,6 +59,20 @@ class Operand(NamedTuple):
         return self.size * int(self.dtype.itemsize)
 
 
+#: Plans whose structs have the address of a kernel or a device, by their identity: equal ones are several.
+_plans_of: weakref.WeakKeyDictionary[Handle, weakref.WeakValueDictionary[int, _Plan]] = weakref.WeakKeyDictionary()
+
+
+def _forget(handle: Handle) -> None:
+    """Calls with what is closed are errors from then on."""
+    if isinstance(handle, (Kernel, Device)):
+        for plan in _plans_of.pop(handle, weakref.WeakValueDictionary()).values():
+            plan.struct.kernel = plan.struct.device = NULL
+
+
+closing.append(_forget)
+
+
 class _Plan:
     """Launches of a kernel on operands of known shapes, one for each element of a batch. Equal plans do the same."""
 
@@ -78,7 +94,6 @@ class _Plan:
         self._planned = planned = PlannedLaunch(kernel, (grid, block, 0, None, False, 0, 0), tuple(constants))
         planned.frame.options.should_stop = NULL  # no handler of Python's runs on XLA's threads
         operand_of = [argument.place if isinstance(argument, Operand) else -1 for argument in arguments]
-        self.struct = self._make_struct(operand_of)
         stored = tuple(bytes(ffi.buffer(store)) for store in planned.frame.stores)
         self._key = (
             kernel,
@@ -92,6 +107,7 @@ class _Plan:
             rows,
             launch if method != "sequential" else None,
         )
+        self.struct = self._make_struct(operand_of)
 
     def _constant(self, argument: Any, index: int) -> Any:
         """What stands for an argument until the launch."""
@@ -109,6 +125,8 @@ class _Plan:
         rows = [*self.rows, *([self.batch is not None] * (len(self.operands) - self.inputs))]
         described = [(o.nbytes, row, o.place >= self.inputs) for o, row in zip(self.operands, rows)]
         self._described = ffi.new("ptxgraft_python_operand[]", described)
+        for handle in self.kernel, device:
+            _plans_of.setdefault(handle, weakref.WeakValueDictionary())[id(self)] = self
         struct.kernel, struct.device, struct.options = self.kernel._handle, device._handle, frame.options
         struct.arguments, struct.operand_of, struct.argument_count = frame.slots, self._operand_of, frame.count
         struct.operands, struct.operand_count = self._described, len(described)
