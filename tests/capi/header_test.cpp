@@ -53,11 +53,12 @@ TEST(CApiNames, ThereIsARowForEachTopic) {
 
 TEST(CApiNames, FunctionsAreNounAndVerb) {
     const std::set<std::string> verbs = {
-        "create",  "destroy",     "open",   "get",     "find",       "take",    "read",    "write",
-        "fill",    "encode",      "record", "render",  "launch",     "request", "prepare", "clear",
-        "verify",  "synchronize", "run",    "replace", "remove",     "rename",  "clone",   "splice",
-        "outline", "try",         "copy",   "emit",    "place",      "ask",     "tell",    "merge",
-        "set",     "begin",       "add",    "change",  "instantiate"};
+        "create",  "destroy",     "open",    "get",         "find",   "take",     "read",
+        "write",   "fill",        "encode",  "record",      "render", "launch",   "request",
+        "prepare", "clear",       "verify",  "synchronize", "run",    "replace",  "remove",
+        "rename",  "clone",       "splice",  "outline",     "try",    "copy",     "emit",
+        "place",   "ask",         "tell",    "merge",       "set",    "begin",    "add",
+        "change",  "instantiate", "compare", "calibrate",   "close",  "enumerate"};
     const std::string text = header();
     const auto functions = all(text, "\\bptxgraft_([a-z]+(?:_map|_code)?)_([a-z]+)(?:_[a-z0-9_]+)?\\(");
     EXPECT_EQ(functions.size(), all(text, "PTXGRAFT_C_API (?!__)").size());
