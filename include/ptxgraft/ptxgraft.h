@@ -129,9 +129,9 @@
  *     by value. They are final: they will never change.
  * - **Threads**: every function may be called from several threads at once, also on one object; only its
  *   `destroy` comes after all other calls with that object, and what its type says is one thread's (an event,
- *   a graph, a search, a session, a captured stream) or is changed by a call (a module, an evaluator) is no other's
- *   meanwhile; what options name a call is with. Launches and copies on one emulator take turns, first come,
- *   first served; all else does not wait for them. The error message is the thread's own.
+ *   a graph, a search, a session, a captured stream) or is changed by a call (a module, an evaluator) is no
+ *   other's meanwhile; what options name a call is with. Launches and copies on one emulator take turns,
+ *   first come, first served; all else does not wait for them. The error message is the thread's own.
  * - **Indices** count from 0. Sizes and offsets are in bytes, times in milliseconds.
  */
 

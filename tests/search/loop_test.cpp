@@ -628,7 +628,8 @@ TEST(Loop, BypassesLeaveOperands) {
         const auto shorter = stack::simplify(candidate.genome.programs[0], machine);
         found.insert(stack::print(*shorter, machine));
     }));
-    for (const char* const wanted : {"37.5 x add.f32 -> y", "37.5 19.25 add.f32 -> y", "x 19.25 mul.f32 -> y"})
+    for (const char* const wanted :
+         {"37.5 x add.f32 -> y", "37.5 19.25 add.f32 -> y", "x 19.25 mul.f32 -> y"})
         EXPECT_THAT(found, testing::Contains(testing::StartsWith(wanted)));
 }
 
