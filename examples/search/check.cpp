@@ -61,9 +61,10 @@ int check_float(const search::Task& task, const stack::Program& program, const s
                 std::vector<stack::InputRange> ranges) {
     const Right right = right_of(task);
     const auto evaluator = need(stack::Evaluator::make(right.program, right.machine));
+    const bool is_mod = machine.signature().operands.size() == 1;  // the operand that is read is written
     const stack::Reference reference = [&](std::span<const double> x, std::span<double> y) {
         const void* const in[] = {x.data(), nullptr};
-        void* const out[] = {nullptr, y.data()};
+        void* const out[] = {is_mod ? y.data() : nullptr, y.data()};
         evaluator.run({in, out, x.size()});
     };
     using enum stack::ErrorMeasure;
