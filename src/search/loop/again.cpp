@@ -47,7 +47,7 @@ void Again::note_asked(std::uint64_t index, std::uint64_t judged) {
     known.asked = judged;
 }
 
-std::optional<Figures> Again::add(const Candidate& candidate, const Result& result) {
+std::optional<MeasuredFigures> Again::add(const Candidate& candidate, const Result& result) {
     if (result.status != Status::ok) return std::nullopt;
     Known& known = known_[candidate.parents[0]];
     ++known.times;
@@ -55,11 +55,11 @@ std::optional<Figures> Again::add(const Candidate& candidate, const Result& resu
     known.low += result.low;
     known.high += result.high;
     const double times = known.times;
-    return Figures{.cost = known.cost / times,
-                   .low = known.low / times,
-                   .high = known.high / times,
-                   .descriptor = result.descriptor,
-                   .times = known.times};
+    return MeasuredFigures{.cost = known.cost / times,
+                           .low = known.low / times,
+                           .high = known.high / times,
+                           .descriptor = result.descriptor,
+                           .times = known.times};
 }
 
 bool disagree(const Member& elite, const Result& result) {

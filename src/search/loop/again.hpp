@@ -30,7 +30,7 @@ class Again {
     void note_moved(std::uint64_t index) { known_[index].is_asked = false; }
     /// A measurement of the elite that is the candidate's first parent. None: it has no cost any more, as it
     /// did not end well. A noisy one says nothing, and is not given here.
-    [[nodiscard]] std::optional<Figures> add(const Candidate& candidate, const Result& result);
+    [[nodiscard]] std::optional<MeasuredFigures> add(const Candidate& candidate, const Result& result);
 
   private:
     struct Known {

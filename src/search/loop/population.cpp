@@ -16,7 +16,7 @@ bool Member::is_better_than(const Member& other) const {
     return std::ranges::lexicographical_compare(descriptor, other.descriptor);
 }
 
-Member Member::with(const Figures& figures) const {
+Member Member::with(const MeasuredFigures& figures) const {
     Member made = *this;
     made.cost = figures.cost, made.low = figures.low, made.high = figures.high;
     made.descriptor = figures.descriptor;
@@ -71,7 +71,7 @@ std::optional<Member> Grid::take(std::uint64_t index) {
     return std::nullopt;
 }
 
-std::optional<Member> Grid::measure(std::uint64_t index, const std::optional<Figures>& figures,
+std::optional<Member> Grid::measure(std::uint64_t index, const std::optional<MeasuredFigures>& figures,
                                     std::span<const Axis> axes, std::size_t depth) {
     std::optional<Member> was = take(index);
     if (!was || !figures) return was;
@@ -119,12 +119,13 @@ bool Island::commit(Member member, std::span<const float> errors, const Options&
     return is_elite;
 }
 
-void Island::measure(std::uint64_t index, const std::optional<Figures>& figures, const Options& options) {
+void Island::measure(std::uint64_t index, const std::optional<MeasuredFigures>& figures,
+                     const Options& options) {
     grid_.measure(index, figures, options.axes, options.cell_depth);
     const auto update = [&](Member& member) {
         if (member.index != index) return;
-        member = member.with(figures.value_or(
-            Figures{.cost = INFINITY, .low = INFINITY, .high = INFINITY, .descriptor = member.descriptor}));
+        member = member.with(figures.value_or(MeasuredFigures{
+            .cost = INFINITY, .low = INFINITY, .high = INFINITY, .descriptor = member.descriptor}));
         member.is_feasible = figures.has_value();
     };
     std::ranges::for_each(population_, update);

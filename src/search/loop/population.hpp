@@ -19,7 +19,7 @@
 namespace ptxgraft::search {
 
 /// What measurements again say of a member (again.hpp).
-struct Figures {
+struct MeasuredFigures {
     double cost = 0, low = 0, high = 0;
     std::vector<double> descriptor;
     std::uint32_t times = 0;  ///< how many they are
@@ -47,7 +47,7 @@ struct Member {
     /// descriptor from its first value on.
     [[nodiscard]] bool is_better_than(const Member& other) const;
     /// The same with other figures.
-    [[nodiscard]] Member with(const Figures& figures) const;
+    [[nodiscard]] Member with(const MeasuredFigures& figures) const;
 };
 
 /// Of errors of cases, so that what is infinitely wrong somewhere can still be compared.
@@ -63,7 +63,7 @@ class Grid {
     bool insert(const Cell& cell, const Member& member, std::size_t depth);
     /// The same for one that has these figures now; without figures it leaves. It may come into another
     /// cell, and another one be the best where it was. What it was until then; none: it is not in the grid.
-    std::optional<Member> measure(std::uint64_t index, const std::optional<Figures>& figures,
+    std::optional<Member> measure(std::uint64_t index, const std::optional<MeasuredFigures>& figures,
                                   std::span<const Axis> axes, std::size_t depth);
     [[nodiscard]] bool is_best(const Cell& cell, std::uint64_t index) const;
     [[nodiscard]] const Member& any(Random& random) const;
@@ -89,7 +89,7 @@ class Island {
     /// Whether it became an elite.
     bool commit(Member member, std::span<const float> errors, const Options& options, bool is_refined);
     /// A member that has these figures now, wherever it is; without figures it is none any more.
-    void measure(std::uint64_t index, const std::optional<Figures>& figures, const Options& options);
+    void measure(std::uint64_t index, const std::optional<MeasuredFigures>& figures, const Options& options);
     /// The thresholds of epsilon-lexicase selection, from the population as it is now.
     void measure_spread();
     [[nodiscard]] const Member* parent(Random& random, const Options& options) const;

@@ -275,7 +275,7 @@ void State::commit_measurement(const Candidate& candidate, const Result& result)
     ++ledger_.measured_again;
     if (result.status == Status::noisy) return;  // it says nothing
     const std::uint64_t index = candidate.parents[0];
-    const std::optional<Figures> figures = again_.add(candidate, result);
+    const std::optional<MeasuredFigures> figures = again_.add(candidate, result);
     const auto was = all_.measure(index, figures, options_.axes, runners_up);
     if (was && disagree(*was, result)) ++ledger_.disagreed;
     for (Island& island : islands_) island.measure(index, figures, options_);
