@@ -9,6 +9,7 @@
 #include "ptxgraft/ptxgraft.hpp"
 #include "support/files.hpp"
 #include "support/kernel_text.hpp"
+#include "support/paths.hpp"
 
 namespace ptxgraft {
 namespace {
@@ -104,7 +105,7 @@ TEST(Error, VeryLongLinesAreCutAroundTheCaret) {
 
 void follow(const std::string& header, std::set<std::string>& seen) {
     if (!seen.insert(header).second) return;
-    std::istringstream file(test::read_file(PTXGRAFT_SOURCE_DIR "/include/ptxgraft/" + header));
+    std::istringstream file(test::read_file(test::source_path("include/ptxgraft/") + header));
     constexpr std::string_view start = "#include \"ptxgraft/";
     for (std::string line; std::getline(file, line);)
         if (line.starts_with(start) && line.ends_with(".hpp\""))
@@ -115,7 +116,7 @@ TEST(Umbrella, IncludesEveryPublicHeader) {
     std::set<std::string> seen;
     follow("ptxgraft.hpp", seen);
     follow("dsl.hpp", seen);  // which stands by itself, for what it costs a compiler
-    for (const auto& entry : std::filesystem::directory_iterator(PTXGRAFT_SOURCE_DIR "/include/ptxgraft"))
+    for (const auto& entry : std::filesystem::directory_iterator(test::source_path("include/ptxgraft")))
         if (entry.path().extension() == ".hpp") {
             EXPECT_EQ(seen.count(entry.path().filename()), 1u) << entry.path().filename();
         }

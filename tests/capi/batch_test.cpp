@@ -13,6 +13,7 @@
 #include "capi/objects.hpp"
 #include "handles.hpp"
 #include "ptxgraft/kernel.hpp"
+#include "support/paths.hpp"
 
 namespace ptxgraft::test {
 namespace {
@@ -362,7 +363,7 @@ TEST_F(CApiBatch, KernelsAreLaunchedAsTheyCome) {
 
 // A GPU of host memory.
 TEST_F(CApiBatch, KernelsOnAGpuHaveTheirMachineCode) {
-    const auto gpu = Device::open("cuda", {.driver = PTXGRAFT_BINARY_DIR "/libfake_cuda.so"});
+    const auto gpu = Device::open("cuda", {.driver = test::build_path("libfake_cuda.so")});
     ASSERT_TRUE(gpu) << describe(gpu.error());
     const ptxgraft_device device(*gpu);
     for (int i = 0; i < 4; ++i) add(adding(i));

@@ -14,6 +14,7 @@
 #include "ptxgraft/ptxgraft.h"
 #include "ptxgraft/tolerance.hpp"
 #include "support/files.hpp"
+#include "support/paths.hpp"
 #include "two_calls.hpp"
 
 namespace {
@@ -23,7 +24,7 @@ using testing::StartsWith;
 
 #define ASSERT_OK(call) ASSERT_EQ(call, PTXGRAFT_STATUS_ok) << ptxgraft_error_get_message()
 
-std::string affine() { return ptxgraft::test::read_file(PTXGRAFT_SOURCE_DIR "/tests/golden/cli/affine.ptx"); }
+std::string affine() { return ptxgraft::test::read_file(test::source_path("tests/golden/cli/affine.ptx")); }
 
 struct CApi : testing::Test {
     void SetUp() override {

@@ -10,17 +10,21 @@
 #include <vector>
 
 #include "support/files.hpp"
+#include "support/paths.hpp"
 
 namespace {
 
 using Match = std::smatch;
 
-std::string read(const std::string& path) { return ptxgraft::test::read_file(PTXGRAFT_SOURCE_DIR + path); }
+std::string read(const std::string& path) {
+    return ptxgraft::test::read_file(ptxgraft::test::source_path(path));
+}
 
 // The headers of its topics.
 std::vector<std::string> topics() {
     std::vector<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(PTXGRAFT_SOURCE_DIR "/include/ptxgraft/c"))
+    for (const auto& entry :
+         std::filesystem::directory_iterator(ptxgraft::test::source_path("include/ptxgraft/c")))
         names.push_back(entry.path().filename());
     return names;
 }
@@ -28,8 +32,8 @@ std::vector<std::string> topics() {
 // The headers without their comments. By hand, as enums are below: std::regex takes stack for every
 // character.
 std::string header() {
-    std::string text = read("/include/ptxgraft/ptxgraft.h");
-    for (const std::string& topic : topics()) text += read("/include/ptxgraft/c/" + topic);
+    std::string text = read("include/ptxgraft/ptxgraft.h");
+    for (const std::string& topic : topics()) text += read("include/ptxgraft/c/" + topic);
     for (auto begin = text.find("/*"); begin != std::string::npos; begin = text.find("/*", begin))
         text.erase(begin, text.find("*/", begin) + 2 - begin);
     return text;
@@ -43,7 +47,7 @@ std::vector<Match> all(const std::string& text, const std::string& pattern) {
 std::vector<Match> all(std::string&&, const std::string&) = delete;  // matches point into the text
 
 TEST(CApiNames, ThereIsARowForEachTopic) {
-    const std::string text = read("/include/ptxgraft/ptxgraft.h");
+    const std::string text = read("include/ptxgraft/ptxgraft.h");
     for (const std::string& topic : topics()) {
         EXPECT_NE(text.find("#include \"ptxgraft/c/" + topic + "\"\n"), std::string::npos) << topic;
         EXPECT_NE(text.find("\n * | c/" + topic + " | "), std::string::npos) << topic;
@@ -89,13 +93,13 @@ TEST(CApiNames, EnumeratorsAreInLowerCaseBehindThePrefixOfTheirEnum) {
         EXPECT_NE(("_" + upper + "_").find("_" + *of_this.begin() + "_"), std::string::npos) << upper;
         EXPECT_TRUE(prefixes.insert(*of_this.begin()).second) << upper << ": the prefix of another enum";
     }
-    const std::string errors = read("/include/ptxgraft/errc.def");
+    const std::string errors = read("include/ptxgraft/errc.def");
     for (const Match& row : all(errors, "\nPTXGRAFT_ERRC\\((\\w+)"))
         EXPECT_TRUE(std::regex_match(row.str(1), std::regex("[a-z0-9_]+"))) << row.str(1);
 }
 
 TEST(CApiNames, EveryStatusSaysWhatItMeans) {
-    const std::string errors = read("/include/ptxgraft/errc.def");
+    const std::string errors = read("include/ptxgraft/errc.def");
     std::set<std::string> values;
     std::string before;
     for (const Match& line : all(errors, "[^\n]+")) {
@@ -115,7 +119,7 @@ TEST(CApiNames, EveryStatusSaysWhatItMeans) {
 }
 
 TEST(CApiNames, EveryStructThatMayGrowHasItsInitAndItsFirstSize) {
-    const std::string text = header(), sizes = read("/src/capi/structs.hpp");
+    const std::string text = header(), sizes = read("src/capi/structs.hpp");
     const std::set<std::string> final_ones = {
         "graft",    "argument",       "tensor_map",  "candidate",       "site_route",
         "limit",    "planned_launch", "instruction", "placed_constant", "constant_source",

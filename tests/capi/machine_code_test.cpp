@@ -11,6 +11,7 @@
 #include "handles.hpp"
 #include "ptxgraft/kernel.hpp"
 #include "support/compile_bombs.hpp"
+#include "support/paths.hpp"
 
 namespace ptxgraft::test {
 namespace {
@@ -318,7 +319,7 @@ TEST_F(CApiMachineCode, OfAKernelOnTheEmulatorHasRoutesAlone) {
 
 // A GPU of host memory.
 TEST_F(CApiMachineCode, OfAKernelOnAGpuIsWhatIsLoaded) {
-    auto opened = Device::open("cuda", {.driver = PTXGRAFT_BINARY_DIR "/libfake_cuda.so"});
+    auto opened = Device::open("cuda", {.driver = test::build_path("libfake_cuda.so")});
     ASSERT_TRUE(opened) << describe(opened.error());
     const ptxgraft_device device(*opened);
     CCache cache;

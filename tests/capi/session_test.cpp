@@ -17,6 +17,7 @@
 #include "handles.hpp"
 #include "measure/fake_kernels.hpp"
 #include "measure/support.hpp"
+#include "support/paths.hpp"
 
 namespace {
 
@@ -105,7 +106,7 @@ TEST(CApiTimes, OfAKernelAgainstItselfAreTheNoise) {
 // ---- sessions
 
 FakeCuda& fake() {
-    static void* const library = dlopen(PTXGRAFT_BINARY_DIR "/libfake_cuda.so", RTLD_NOW);
+    static void* const library = dlopen(test::build_path("libfake_cuda.so").c_str(), RTLD_NOW);
     if (library == nullptr) throw std::runtime_error(dlerror());
     return *reinterpret_cast<FakeCuda* (*)()>(dlsym(library, "fake_cuda"))();
 }
@@ -122,10 +123,10 @@ class CApiSession : public testing::Test {
         ptxgraft::measure::add_timing_kernels(fake());
         fake().on_launch = [this](const FakeLaunch& launch) { run(launch); };
         fake().milliseconds_of = [this](const FakeLaunch&) { return milliseconds_; };
-        auto gpu = ptxgraft::Device::open("cuda:1", {.driver = PTXGRAFT_BINARY_DIR "/libfake_cuda.so"});
+        auto gpu = ptxgraft::Device::open("cuda:1", {.driver = test::build_path("libfake_cuda.so")});
         ASSERT_TRUE(gpu) << ptxgraft::describe(gpu.error());
         device_.emplace(std::move(*gpu));
-        options_.nvml = PTXGRAFT_BINARY_DIR "/libfake_cuda.so";
+        options_.nvml = test::build_path("libfake_cuda.so");
         options_.lock_folder = folder_.c_str();
     }
     void TearDown() override {

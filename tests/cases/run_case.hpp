@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "case_file.hpp"
+#include "support/paths.hpp"
 
 namespace ptxgraft::cases {
 
@@ -16,7 +17,7 @@ enum class Stage : std::uint8_t {
     checks     ///< a launch on the emulator
 };
 
-inline const std::filesystem::path folder = PTXGRAFT_SOURCE_DIR "/tests/cases";
+inline const std::filesystem::path folder = test::source_path("tests/cases");
 
 /// The files of the cases below a folder, in the order of their paths.
 [[nodiscard]] std::vector<std::filesystem::path> files_below(const std::filesystem::path& root);

@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "support/cli.hpp"
+#include "support/paths.hpp"
 
 namespace ptxgraft::test {
 namespace {
@@ -11,7 +12,7 @@ namespace {
 using testing::HasSubstr;
 using Json = nlohmann::json;
 
-const std::string gemm = PTXGRAFT_SOURCE_DIR "/templates/gemm/simt.cu";
+const std::string gemm = test::source_path("templates/gemm/simt.cu");
 
 std::vector<Json> lines_of(const std::string& text) {
     std::vector<Json> lines;

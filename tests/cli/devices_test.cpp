@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "support/cli.hpp"
+#include "support/paths.hpp"
 
 namespace ptxgraft::test {
 namespace {
@@ -11,7 +12,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-const std::string driver = PTXGRAFT_BINARY_DIR "/libfake_cuda";
+const std::string driver = test::build_path("libfake_cuda");
 
 TEST_F(Cli, DevicesAreListedWithoutADriver) {
     const Result listed = ptxgraft({"devices", "--driver", "libthere_is_no_such_driver.so"});

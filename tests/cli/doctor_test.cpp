@@ -5,6 +5,7 @@
 #include <map>
 
 #include "support/cli.hpp"
+#include "support/paths.hpp"
 
 namespace ptxgraft::test {
 namespace {
@@ -43,11 +44,11 @@ TEST_F(Cli, TheDoctorFindsWhatABuildHas) {
 
 TEST_F(Cli, TheDoctorListsGpusAndTheirDriver) {
     const auto all =
-        findings(ptxgraft({"doctor", "--json", "--driver", PTXGRAFT_BINARY_DIR "/libfake_cuda.so"}));
+        findings(ptxgraft({"doctor", "--json", "--driver", test::build_path("libfake_cuda.so")}));
     EXPECT_EQ(all.at("GPU").at("state"), "ok");
     EXPECT_THAT(all.at("GPU").at("found").get<std::string>(),
                 AllOf(HasSubstr("Fake GPU 0 (sm_90a)"), HasSubstr("driver 13.0")));
-    EXPECT_THAT(ptxgraft({"doctor", "--driver", PTXGRAFT_BINARY_DIR "/libfake_cuda_no_gpu.so"}).out,
+    EXPECT_THAT(ptxgraft({"doctor", "--driver", test::build_path("libfake_cuda_no_gpu.so")}).out,
                 HasSubstr("absent  GPU             the driver finds none\n"
                           "                        kernels run on the emulator\n"));
 }

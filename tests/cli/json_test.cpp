@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "support/cli.hpp"
+#include "support/paths.hpp"
 
 namespace ptxgraft::test {
 namespace {
@@ -16,7 +17,7 @@ using testing::HasSubstr;
 using Json = nlohmann::json;
 using Words = std::vector<std::string>;
 
-const std::string gemm = PTXGRAFT_SOURCE_DIR "/templates/gemm/simt.cu";
+const std::string gemm = test::source_path("templates/gemm/simt.cu");
 
 // What a help text lists under "Subcommands:".
 Words verbs_in(const std::string& help) {

@@ -14,11 +14,12 @@
 
 #include "fake_cuda/fake_cuda.hpp"
 #include "ptxgraft/device.hpp"
+#include "support/paths.hpp"
 
 namespace ptxgraft {
 
 inline DeviceOptions driver(const std::string& variant = "") {
-    return {.driver = PTXGRAFT_BINARY_DIR "/libfake_cuda" + variant + ".so"};
+    return {.driver = test::build_path("libfake_cuda") + variant + ".so"};
 }
 
 template <class Call> Call* fake_call(const char* name) {

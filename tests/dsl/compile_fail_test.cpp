@@ -14,6 +14,7 @@
 #include "../compile_fail/dsl_mistakes.hpp"
 #include "ptxgraft/link.hpp"
 #include "support/files.hpp"
+#include "support/paths.hpp"
 
 namespace ptxgraft {
 namespace {
@@ -32,7 +33,7 @@ struct Mistakes {
     std::vector<Entry> entries;
 
     [[nodiscard]] std::string file() const { return "dsl_mistakes" + chapter + ".cpp"; }
-    [[nodiscard]] std::string path() const { return PTXGRAFT_SOURCE_DIR "/tests/compile_fail/" + file(); }
+    [[nodiscard]] std::string path() const { return test::source_path("tests/compile_fail/") + file(); }
 };
 const std::vector<Mistakes> files = {
     {"",
@@ -67,8 +68,8 @@ std::map<std::size_t, std::string> expected_errors(const Mistakes& of) {
 }
 
 std::string errors_in(const std::string& compiler, const std::string& path, const std::string& options) {
-    const std::string command = compiler + " -std=c++20 -fsyntax-only -DPTXGRAFT_WRONG " + options +
-                                " -I" PTXGRAFT_SOURCE_DIR "/include -I" PTXGRAFT_BINARY_DIR "/include " +
+    const std::string command = compiler + " -std=c++20 -fsyntax-only -DPTXGRAFT_WRONG " + options + " -I" +
+                                test::source_path("include") + " -I" + test::build_path("include") + " " +
                                 path + " 2>&1";
     std::FILE* const pipe = popen(command.c_str(), "r");
     std::string text;

@@ -15,6 +15,7 @@
 #include "ptxgraft/device.hpp"
 #include "ptxgraft/link.hpp"
 #include "support/files.hpp"
+#include "support/paths.hpp"
 #include "twins/twin.hpp"
 
 namespace twin {
@@ -24,7 +25,7 @@ using ptxgraft::test::read_file;
 
 using namespace ptxgraft;
 
-const std::string twins_dir = PTXGRAFT_SOURCE_DIR "/tests/twins";
+const std::string twins_dir = test::source_path("tests/twins");
 const std::string nvcc = PTXGRAFT_NVCC_PROGRAM;
 
 // "sm_90a nvcc -G": see twin.hpp.

@@ -12,6 +12,7 @@
 #include "ptxgraft/isa.hpp"
 #include "ptxgraft/site.hpp"
 #include "support/files.hpp"
+#include "support/paths.hpp"
 
 namespace ptxgraft {
 namespace {
@@ -308,7 +309,7 @@ constexpr std::string_view without_effects[] = {
 
 // The opcodes of the table's file: of its rows and of its lines about effects.
 std::set<std::string> opcodes_of_the_table() {
-    std::istringstream file(test::read_file(PTXGRAFT_SOURCE_DIR "/src/isa/ptx.isa"));
+    std::istringstream file(test::read_file(test::source_path("src/isa/ptx.isa")));
     std::set<std::string> opcodes;
     for (std::string line; std::getline(file, line);) {
         if (line.starts_with("effect ")) {

@@ -14,6 +14,7 @@
 #include "ptxgraft/kernel.hpp"
 #include "route_kernels.hpp"
 #include "support/files.hpp"
+#include "support/paths.hpp"
 #include "support/random_programs.hpp"
 
 namespace ptxgraft {
@@ -138,7 +139,7 @@ Table random_table(const Signature& signature, RandomPrograms& random) {
 TEST(Constants, LibraryStubsComputeWhatLiteralsCompute) {
     RandomPrograms random(3);
     std::size_t compared = 0, with_constants = 0;
-    for (const auto& file : std::filesystem::recursive_directory_iterator(PTXGRAFT_SOURCE_DIR "/stubs")) {
+    for (const auto& file : std::filesystem::recursive_directory_iterator(test::source_path("stubs"))) {
         if (file.path().extension() != ".stub") continue;
         SCOPED_TRACE(file.path());
         const std::string text = read_file(file.path());

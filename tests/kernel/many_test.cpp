@@ -9,6 +9,7 @@
 #include "ptxgraft/kernel.hpp"
 #include "route_kernels.hpp"
 #include "support/files.hpp"
+#include "support/paths.hpp"
 
 namespace ptxgraft {
 namespace {
@@ -70,7 +71,7 @@ TEST(Many, StubsAreAssembledManyToAModuleAndEqualOnesOnce) {
 
 TEST(Many, EqualDataflowIsEqualWork) {
     const auto skeleton =
-        Skeleton::from_file(PTXGRAFT_SOURCE_DIR "/templates/gemm/simt.cu", {.target = "sm_90a"});
+        Skeleton::from_file(test::source_path("templates/gemm/simt.cu"), {.target = "sm_90a"});
     ASSERT_TRUE(skeleton) << describe(skeleton.error());
     const Site& site = *skeleton->site("epilogue");
     const auto stub = [&](const char* text) {

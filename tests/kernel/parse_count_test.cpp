@@ -7,12 +7,13 @@
 
 #include "fake_cuda/fake_cuda.hpp"
 #include "ptxgraft/kernel.hpp"
+#include "support/paths.hpp"
 #include "syntax/parse_count.hpp"
 
 namespace ptxgraft {
 namespace {
 
-constexpr const char* driver = PTXGRAFT_BINARY_DIR "/libfake_cuda.so";
+const std::string driver = test::build_path("libfake_cuda.so");
 
 constexpr const char* text = R"(.version 8.0
 .target sm_80
@@ -64,7 +65,7 @@ TEST_F(ParseCount, IsOneOnTheEmulator) {
 }
 
 TEST_F(ParseCount, IsZeroOnAGpu) {
-    void* const library = dlopen(driver, RTLD_NOW);
+    void* const library = dlopen(driver.c_str(), RTLD_NOW);
     ASSERT_NE(library, nullptr) << dlerror();
     FakeCuda& fake = *reinterpret_cast<FakeCuda* (*)()>(dlsym(library, "fake_cuda"))();
     fake = {};

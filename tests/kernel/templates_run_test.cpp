@@ -11,12 +11,13 @@
 #include <random>
 
 #include "ptxgraft/kernel.hpp"
+#include "support/paths.hpp"
 
 namespace ptxgraft {
 namespace {
 
 namespace fs = std::filesystem;
-const fs::path templates = fs::path(PTXGRAFT_SOURCE_DIR) / "templates";
+const fs::path templates = test::source_path("templates");
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
 using Floats = std::vector<float>;

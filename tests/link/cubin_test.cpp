@@ -14,6 +14,7 @@
 #include "ptxgraft/link.hpp"
 #include "support/corpus.hpp"
 #include "support/machine_code.hpp"
+#include "support/paths.hpp"
 
 namespace ptxgraft {
 namespace {
@@ -125,7 +126,7 @@ Expected<Cubin> link(const Cubin& a, const Cubin& b, std::string_view target = "
 TEST(Cubin, RelocatableOnesWithSharedMemoryLink) {
     for (const auto& [source, entry] :
          {std::pair{"gemm/simt.cu", "gemm"}, {"attention/simt.cu", "attention"}}) {
-        const fs::path path = fs::path(PTXGRAFT_SOURCE_DIR) / "templates" / source;
+        const fs::path path = test::source_path("templates/") + source;
         const std::string text = read_file(path);
         for (const char* target : {"sm_75", "sm_90a", "sm_120a"}) {
             const auto ptx = compile_cuda(text, {.target = target, .file_name = path.string()});

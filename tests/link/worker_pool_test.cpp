@@ -18,6 +18,7 @@
 #include "support/files.hpp"
 #include "support/kernel_text.hpp"
 #include "support/link_examples.hpp"
+#include "support/paths.hpp"
 
 namespace ptxgraft {
 namespace {
@@ -93,7 +94,7 @@ void expect_equal(const Expected<Cubin>& got, const Expected<Cubin>& want, const
 }
 
 std::string gemm() {
-    const std::string path = PTXGRAFT_SOURCE_DIR "/templates/gemm/simt.cu";
+    const std::string path = test::source_path("templates/gemm/simt.cu");
     const auto ptx = compile_cuda(test::read_file(path), {.target = "sm_90a", .file_name = path});
     EXPECT_TRUE(ptx);
     return ptx ? ptx->text : "";
@@ -442,7 +443,7 @@ TEST(WorkerPool, WhatIsNoWorkerIsAnErrorAtOnce) {
 }
 
 TEST(WorkerPool, ItsProgramSaysWhatItIsFor) {
-    const std::string program = PTXGRAFT_BINARY_DIR "/ptxgraft-worker";
+    const std::string program = test::build_path("ptxgraft-worker");
     for (const char* arguments : {"", " --help", " serve-0 default 0", " serve-1 default many"})
         EXPECT_EQ(std::system((program + arguments + " 2>/dev/null </dev/null").c_str()), 2 << 8);
     EXPECT_TRUE(pool_of({.workers = 1, .program = program})->assemble(module_of(1)));

@@ -10,6 +10,7 @@
 
 #include "measure/support.hpp"
 #include "ptxgraft/search.hpp"
+#include "support/paths.hpp"
 
 namespace ptxgraft::measure {
 namespace {
@@ -83,7 +84,7 @@ TEST(Cheats, CheckersFindValuesWithoutPolicy) {
 
 TEST(Cheats, EveryFileHasARow) {
     std::set<std::string> files, named;
-    for (const auto& file : std::filesystem::directory_iterator(PTXGRAFT_SOURCE_DIR "/tests/measure/cheats"))
+    for (const auto& file : std::filesystem::directory_iterator(test::source_path("tests/measure/cheats")))
         if (file.path().extension() == ".ptx") files.insert(file.path().stem());
     for (const Row& row : rows) named.insert(std::string(row.name));
     EXPECT_EQ(files, named);

@@ -32,12 +32,13 @@
 #include "fake_cuda/scripted_noise.hpp"
 #include "measure/fake_kernels.hpp"
 #include "ptxgraft/measure/pool.hpp"
+#include "support/paths.hpp"
 
 namespace ptxgraft::measure {
 namespace {
 
 constexpr double baseline_milliseconds = 0.1;
-const std::string driver = PTXGRAFT_BINARY_DIR "/libfake_cuda.so";
+const std::string driver = test::build_path("libfake_cuda.so");
 
 // The library's own; a device opens the same one.
 FakeCuda& fake_driver() {

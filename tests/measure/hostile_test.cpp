@@ -8,14 +8,15 @@
 #include "measure/support.hpp"
 #include "ptxgraft/worker.hpp"
 #include "support/compile_bombs.hpp"
+#include "support/paths.hpp"
 
 namespace ptxgraft::measure {
 namespace {
 
 using namespace std::chrono_literals;
 
-const std::string program = PTXGRAFT_BINARY_DIR "/ptxgraft";
-const std::string faulty = PTXGRAFT_BINARY_DIR "/measure_faulty_worker";
+const std::string program = test::build_path("ptxgraft");
+const std::string faulty = test::build_path("measure_faulty_worker");
 
 struct Hostile {
     VariantCode variant;

@@ -15,6 +15,7 @@
 #include "measure/support.hpp"
 #include "ptxgraft/version.h"
 #include "support/children.hpp"
+#include "support/paths.hpp"
 
 namespace ptxgraft::measure {
 namespace {
@@ -23,8 +24,8 @@ using testing::HasSubstr;
 using testing::SizeIs;
 using namespace std::chrono_literals;
 
-const std::string program = PTXGRAFT_BINARY_DIR "/ptxgraft";
-const std::string faulty = PTXGRAFT_BINARY_DIR "/measure_faulty_worker";
+const std::string program = test::build_path("ptxgraft");
+const std::string faulty = test::build_path("measure_faulty_worker");
 
 // Right ones and all kinds of wrong ones, each another text.
 std::vector<VariantCode> some_variants(int rounds) {

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "measure/support.hpp"
+#include "support/paths.hpp"
 
 namespace ptxgraft::measure {
 namespace {
@@ -16,8 +17,8 @@ using testing::HasSubstr;
 using testing::SizeIs;
 using namespace std::chrono_literals;
 
-const std::string fake_worker = PTXGRAFT_BINARY_DIR "/measure_fake_worker";
-const std::string faulty = PTXGRAFT_BINARY_DIR "/measure_faulty_worker";
+const std::string fake_worker = test::build_path("measure_fake_worker");
+const std::string faulty = test::build_path("measure_faulty_worker");
 
 PoolOptions fake_gpu(const std::string& script, std::vector<std::string> devices = {"cuda:0"}) {
     PoolOptions options{.devices = std::move(devices), .command = {fake_worker, script}};
@@ -29,7 +30,7 @@ PoolTimingOptions timed(Tier tier, std::uint64_t seed = 1) {
     options.protocol.seed = seed;
     options.protocol.most_sets = 2;
     options.protocol.calibration_rounds = 16;
-    options.protocol.nvml = PTXGRAFT_BINARY_DIR "/libfake_cuda.so";  // it is that too
+    options.protocol.nvml = test::build_path("libfake_cuda.so");  // it is that too
     options.protocol.lock_folder = testing::TempDir();
     return options;
 }

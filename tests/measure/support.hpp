@@ -10,6 +10,7 @@
 
 #include "ptxgraft/measure/pool.hpp"
 #include "support/files.hpp"
+#include "support/paths.hpp"
 
 namespace ptxgraft::measure {
 
@@ -24,7 +25,7 @@ inline constexpr std::string_view square = R"json(
 })json";
 
 [[nodiscard]] inline VariantCode cheat(const std::string& name) {
-    return {.ptx = test::read_file(PTXGRAFT_SOURCE_DIR "/tests/measure/cheats/" + name + ".ptx"),
+    return {.ptx = test::read_file(test::source_path("tests/measure/cheats/") + name + ".ptx"),
             .entry = "elementwise"};
 }
 /// The same with a comment, so that no two are one text.

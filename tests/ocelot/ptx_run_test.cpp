@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "ocelot/ptx_run.h"
+#include "support/paths.hpp"
 
 namespace {
 
@@ -23,7 +24,7 @@ using testing::internal::GetCapturedStderr;
 using testing::internal::GetCapturedStdout;
 
 decltype(&ptx_run) entry() {
-    static void* const library = dlopen(PTXGRAFT_BINARY_DIR "/libgpuocelot.so", RTLD_NOW | RTLD_LOCAL);
+    static void* const library = dlopen(test::build_path("libgpuocelot.so").c_str(), RTLD_NOW | RTLD_LOCAL);
     return library == nullptr ? nullptr : reinterpret_cast<decltype(&ptx_run)>(dlsym(library, "ptx_run"));
 }
 

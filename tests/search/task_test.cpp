@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "support/files.hpp"
+#include "support/paths.hpp"
 
 namespace ptxgraft::search {
 namespace {
@@ -223,13 +224,12 @@ TEST(Task, OfASignatureHasNoGatesOfKernels) {
 TEST(Task, ExamplesAreSound) {
     for (const char* name : {"min_plus", "causal_mask", "rms_epilogue"}) {
         const std::string text =
-            test::read_file(std::string(PTXGRAFT_SOURCE_DIR) + "/examples/search/kernels/" + name + ".json");
+            test::read_file(test::source_path("examples/search/kernels/") + name + ".json");
         const auto task = parse_task(text);
         ASSERT_TRUE(task) << name << ": " << describe(task.error(), text);
         EXPECT_TRUE(gates_of(*task)) << name;
     }
-    const std::string timed =
-        test::read_file(std::string(PTXGRAFT_SOURCE_DIR) + "/examples/search/kernels/rms_time.json");
+    const std::string timed = test::read_file(test::source_path("examples/search/kernels/rms_time.json"));
     const auto task = parse_task(timed);
     ASSERT_TRUE(task) << describe(task.error(), timed);
     EXPECT_TRUE(task->is_timed());

@@ -18,6 +18,7 @@
 #include "ptxgraft/search_measurements.hpp"
 #include "ptxgraft/search_report.hpp"
 #include "ptxgraft/search_task.hpp"
+#include "support/paths.hpp"
 
 namespace ptxgraft::search {
 namespace {
@@ -47,8 +48,7 @@ class TextAssembler final : public Assembler {
 };
 
 PoolOptions fake_gpu(const std::string& script) {
-    PoolOptions options{.devices = {"cuda:0"},
-                        .command = {PTXGRAFT_BINARY_DIR "/measure_fake_worker", script}};
+    PoolOptions options{.devices = {"cuda:0"}, .command = {test::build_path("measure_fake_worker"), script}};
     options.deadlines.launch = 700ms;
     return options;
 }
@@ -56,7 +56,7 @@ measure::Protocol protocol() {
     measure::Protocol made;
     made.most_sets = 2;
     made.calibration_rounds = 16;
-    made.nvml = PTXGRAFT_BINARY_DIR "/libfake_cuda.so";
+    made.nvml = test::build_path("libfake_cuda.so");
     made.lock_folder = testing::TempDir();
     return made;
 }

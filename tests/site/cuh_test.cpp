@@ -13,6 +13,7 @@
 #include "ptxgraft/link.hpp"
 #include "ptxgraft/site.hpp"
 #include "support/files.hpp"
+#include "support/paths.hpp"
 
 namespace ptxgraft {
 namespace {
@@ -21,8 +22,8 @@ using test::read_file;
 
 using testing::HasSubstr;
 
-const std::filesystem::path tests_dir = std::filesystem::path(PTXGRAFT_SOURCE_DIR) / "tests";
-const std::string include_option = std::string("-I") + PTXGRAFT_BINARY_DIR + "/include";
+const std::filesystem::path tests_dir = test::source_path("tests");
+const std::string include_option = "-I" + test::build_path("include");
 
 struct Compiled {
     bool okay = false;
@@ -57,7 +58,7 @@ Compiled with_nvrtc(const std::filesystem::path& path, const Options& options) {
 
 Compiled with_command(const std::string& compiler, const std::filesystem::path& path,
                       const Options& options) {
-    const std::filesystem::path folder = std::filesystem::path(PTXGRAFT_BINARY_DIR) / "site_cuh";
+    const std::filesystem::path folder = test::build_path("site_cuh");
     std::filesystem::create_directories(folder);
     const std::filesystem::path ptx = folder / (path.stem().string() + ".ptx"),
                                 log = folder / (path.stem().string() + ".log");

@@ -21,6 +21,7 @@
 #include "stub/stub_library_rows.hpp"
 #include "support/files.hpp"
 #include "support/kernel_text.hpp"
+#include "support/paths.hpp"
 #include "support/stub_text.hpp"
 
 namespace ptxgraft {
@@ -32,7 +33,7 @@ using test::Case;
 using test::Point;
 using test::Wanted;
 
-const std::filesystem::path folder = std::filesystem::path(PTXGRAFT_SOURCE_DIR) / "stubs";
+const std::filesystem::path folder = test::source_path("stubs");
 constexpr std::uint32_t block = 128;
 
 // --- a kernel around a stub: operand k of thread i is the eight bytes number k * points + i

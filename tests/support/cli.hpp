@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "support/files.hpp"
+#include "support/paths.hpp"
 
 extern char** environ;
 
@@ -26,8 +27,8 @@ namespace ptxgraft::test {
 
 namespace fs = std::filesystem;
 
-inline const std::string program = PTXGRAFT_BINARY_DIR "/ptxgraft";
-inline const fs::path golden = PTXGRAFT_SOURCE_DIR "/tests/golden/cli";
+inline const std::string program = test::build_path("ptxgraft");
+inline const fs::path golden = test::source_path("tests/golden/cli");
 
 struct Result {
     int status;

@@ -10,10 +10,11 @@
 #include <vector>
 
 #include "support/files.hpp"
+#include "support/paths.hpp"
 
 namespace ptxgraft::test {
 
-inline const std::filesystem::path corpus = PTXGRAFT_CORPUS_DIR;
+inline const std::filesystem::path corpus = test::corpus_folder();
 
 #define SKIP_WITHOUT_CORPUS                                       \
     if (!std::filesystem::is_directory(::ptxgraft::test::corpus)) \

@@ -12,13 +12,14 @@
 
 #include "ptxgraft/link.hpp"
 #include "support/files.hpp"
+#include "support/paths.hpp"
 
 namespace ptxgraft::test {
 
 // The functions of tcgen05.cu, in PTX.
 inline const std::string& software_tensor_cores() {
     static const std::string functions = [] {
-        const auto ptx = compile_cuda(read_file(PTXGRAFT_SOURCE_DIR "/tests/support/tcgen05.cu"));
+        const auto ptx = compile_cuda(read_file(test::source_path("tests/support/tcgen05.cu")));
         if (!ptx) throw std::runtime_error(describe(ptx.error()));
         const std::string head = ".address_size 64\n";
         const auto begin = ptx->text.find(head) + head.size();

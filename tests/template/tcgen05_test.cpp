@@ -9,6 +9,7 @@
 #include "ptxgraft/dsl.hpp"
 #include "ptxgraft/kernel.hpp"
 #include "support/files.hpp"
+#include "support/paths.hpp"
 #include "template/sample.hpp"
 
 namespace ptxgraft {
@@ -22,8 +23,7 @@ using test::text_of;
 using test::write_file;
 using testing::HasSubstr;
 
-const std::string templates = PTXGRAFT_SOURCE_DIR "/templates/",
-                  support = PTXGRAFT_SOURCE_DIR "/tests/support/";
+const std::string templates = test::source_path("templates/"), support = test::source_path("tests/support/");
 
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
     const std::size_t at = text.find(from);

@@ -1,0 +1,17 @@
+#pragma once
+// Where the tests find the trees: the only file that is compiled with their paths is paths.cpp, so that equal tests of two trees
+// are equal to a compiler's cache.
+
+#include <string>
+#include <string_view>
+
+namespace ptxgraft::test {
+
+/// The absolute path of a file of the source tree, by its path in there ("stubs", "tests/golden/cli/affine.ptx").
+std::string source_path(std::string_view path);
+/// The same of the build tree ("ptxgraft", "libfake_cuda.so").
+std::string build_path(std::string_view path);
+/// The folder of real PTX from many compilers (CMake's PTXGRAFT_CORPUS), which need not exist.
+std::string corpus_folder();
+
+}  // namespace ptxgraft::test
