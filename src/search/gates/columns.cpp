@@ -149,8 +149,8 @@ class ColumnsGate final : public Gate {
     }
 
     // The score of a program; `give_up`: where its error passes that, the rest is not tried.
-    Score score(const stack::Program& program, double give_up, Scratch& scratch) const {
-        Score made;
+    // Its errors lie in the memory of `made`.
+    Score score(const stack::Program& program, double give_up, Scratch& scratch, Score made = {}) const {
         if (!scratch.evaluator.prepare(program, site_.machine, program_options)) {
             made.status = Status::failed;
             return made;
@@ -220,7 +220,7 @@ class ColumnsGate final : public Gate {
 
     void judge(const Candidate& candidate, Result& result, Scratch& scratch) const {
         const stack::Program& program = candidate.genome.programs[0];
-        Score found = score(program, bound_, scratch);
+        Score found = score(program, bound_, scratch, {.errors = std::move(result.errors)});
         const bool is_refined = candidate.refine == Refine::shorten || candidate.refine == Refine::constants;
         if (is_refined && found.status == Status::ok) {
             stack::Program better = program;
@@ -235,7 +235,7 @@ class ColumnsGate final : public Gate {
             }
         }
         result.status = found.status;
-        result.descriptor = {found.instructions, found.error};
+        result.descriptor.assign({found.instructions, found.error});
         result.cost = options_.objective == Objective::instructions ? found.instructions : found.error;
         result.low = result.high = result.cost;
         result.errors = std::move(found.errors);

@@ -192,7 +192,7 @@ struct Search::Data {
             Block& block = blocks.front();
             const std::size_t first = block.committed;
             for (; block.committed < block.ready && !ends(); ++block.committed)
-                commit_one(block.candidates[block.committed], *block.results[block.committed]);
+                state->commit(block.candidates[block.committed], *block.results[block.committed]);
             if (!block.is_done()) {
                 if (writer && block.committed > first) TRY(writer->write(block, first));
                 break;
@@ -200,20 +200,20 @@ struct Search::Data {
             state->end_block(block.counts.block);
             Block done = std::move(block);
             blocks.pop_front();
-            if (writer)
-                TRY(first == 0 ? writer->write_later(std::move(done), *crew) : writer->write(done, first));
+            TRY(write_done(std::move(done), first));
         }
         return {};
     }
-    // What the state takes of it is still to be written.
-    void commit_one(Candidate& candidate, Result& result) {
-        if (!writer) return state->commit(candidate, result);
-        Genome& taken = result.genome ? *result.genome : candidate.genome;
-        Genome genome = taken;
-        std::vector<double> descriptor = result.descriptor;
-        state->commit(candidate, result);
-        taken = std::move(genome);
-        result.descriptor = std::move(descriptor);
+    // What of a block is not yet written; then its memory is used again.
+    Expected<void> write_done(Block done, std::size_t first) {
+        if (writer && first == 0) {
+            TRY(writer->write_later(std::move(done), *crew));
+            for (Block& written : writer->take_written()) state->take_back(std::move(written));
+            return {};
+        }
+        if (writer) TRY(writer->write(done, first));
+        state->take_back(std::move(done));
+        return {};
     }
     void note_ready() {
         for (Block& block : blocks) block.note_ready();
@@ -236,7 +236,7 @@ struct Search::Data {
     // ---- ask and tell
     struct Waiting {
         const Candidate* candidate;
-        std::optional<Result>* result;
+        ResultSlot* result;
     };
     // At most n that nobody has asked for.
     std::vector<Waiting> take(std::size_t n) {
@@ -262,7 +262,7 @@ struct Search::Data {
         for (Block& block : blocks) block.asked = block.committed;
     }
     // Where the result of a candidate belongs; null where it is not known.
-    std::optional<Result>* place_of(std::uint64_t index) {
+    ResultSlot* place_of(std::uint64_t index) {
         for (Block& block : blocks) {
             const auto at = std::ranges::lower_bound(block.candidates, index, {}, &Candidate::index);
             if (at != block.candidates.end() && at->index == index)
@@ -395,7 +395,7 @@ Expected<std::vector<Candidate>> Search::ask(std::size_t n) {
 
 Expected<void> Search::tell(std::span<const Result> results) {
     for (const Result& result : results) {
-        std::optional<Result>* const place = data_->place_of(result.index);
+        ResultSlot* const place = data_->place_of(result.index);
         if (place == nullptr) {
             if (result.index < (data_->next_block - data_->blocks.size()) * data_->options.block) continue;
             return fail(Errc::result_unknown, std::to_string(result.index));

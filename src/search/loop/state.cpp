@@ -86,12 +86,18 @@ void State::vary(Random& random, const Island& island, Drawn& drawn) const {
     rows_[op]->vary(breeder_, random, *a->genome, *b->genome, child.genome);
 }
 
+// Anew, but for its genome.
+void State::begin(Candidate& candidate, std::uint64_t slot) const {
+    Candidate begun;
+    begun.index = slot;
+    begun.island = static_cast<std::uint16_t>(slot % islands_.size());
+    begun.genome = std::move(candidate.genome);
+    candidate = std::move(begun);
+}
+
 void State::draw_one(std::uint64_t slot, std::uint32_t attempt, Drawn& drawn) const {
     Random random = random_for(options_.seed, slot, attempt);
-    drawn.candidate.index = slot;
-    drawn.candidate.operation = 0;
-    drawn.candidate.parents = {Candidate::no_parent, Candidate::no_parent};
-    drawn.candidate.island = static_cast<std::uint16_t>(slot % islands_.size());
+    begin(drawn.candidate, slot);
     if (slot < seeds_.size() && attempt == 0)
         drawn.candidate.genome = seeds_[slot];
     else
@@ -147,16 +153,27 @@ void State::keep_new(Drawing& drawing) {
     drawing.open = std::move(again);
 }
 
+Block State::empty_block() {
+    if (done_.empty()) return {};
+    Block made = std::move(done_.back());
+    done_.pop_back();
+    made.counts = {};
+    made.asked = made.committed = made.ready = 0;
+    for (ResultSlot& slot : made.results) slot.reset();
+    return made;
+}
+
 State::Drawing State::begin_drawing(std::uint64_t block) {
-    Drawing drawing{.made = {.counts = {.block = block}}};
+    Drawing drawing{.made = empty_block()};
+    drawing.made.counts.block = block;
     const std::uint64_t first = block * options_.block;
+    drawing.drawn = std::move(drawn_);
     drawing.drawn.resize(options_.block);
     drawing.open.resize(options_.block);
     std::iota(drawing.open.begin(), drawing.open.end(), std::size_t{0});
     const auto put = [&](std::uint64_t slot, const Member& elite, Refine how) {
         Candidate& candidate = drawing.drawn[slot - first].candidate;
-        candidate.index = slot;
-        candidate.island = static_cast<std::uint16_t>(slot % islands_.size());
+        begin(candidate, slot);
         candidate.genome = *elite.genome;
         candidate.refine = how;
         candidate.parents[0] = elite.index;
@@ -203,12 +220,13 @@ std::optional<Block> State::draw(std::uint64_t block, Crew& crew, const std::fun
 
 Block State::finished(Drawing drawing) {
     auto& [made, drawn, open, attempt, in_vain] = drawing;
-    made.candidates.reserve(drawn.size() - open.size());
+    made.candidates.resize(drawn.size() - open.size());
     for (std::size_t k = 0, out = 0; k < drawn.size(); ++k)
         if (out < open.size() && open[out] == k)
             ++out;
         else
-            made.candidates.push_back(std::move(drawn[k].candidate));
+            std::swap(made.candidates[k - out], drawn[k].candidate);
+    drawn_ = std::move(drawn);
     if (guesser_) guesser_->guess(made.candidates, seeds_.size());
     made.results.resize(made.candidates.size());
     made.counts.candidates = made.candidates.size();
@@ -226,7 +244,7 @@ void State::note_drawn(const Block& block) {
     ledger_.duplicates += block.counts.duplicates;
 }
 
-void State::commit(Candidate& candidate, Result& result) {
+void State::commit(const Candidate& candidate, const Result& result) {
     ++ledger_.judged;
     ++ledger_.by_status[static_cast<std::size_t>(result.status)];
     ++ledger_.without_gain;
@@ -249,12 +267,11 @@ void State::commit(Candidate& candidate, Result& result) {
     } else if (candidate.refine != Refine::none) {
         return;  // it is there already
     }
-    Genome& genome = result.genome ? *result.genome : candidate.genome;
     Member member{.index = candidate.index,
                   .structure = key.structure,
-                  .genome = std::make_shared<const Genome>(std::move(genome)),
+                  .genome = genomes_.copy(result.genome ? *result.genome : candidate.genome),
                   .cost = result.cost,
-                  .descriptor = std::move(result.descriptor),
+                  .descriptor = result.descriptor,
                   .is_feasible = result.status == Status::ok,
                   .low = result.low,
                   .high = result.high};

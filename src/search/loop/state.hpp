@@ -17,6 +17,7 @@
 #include "search/loop/again.hpp"
 #include "search/loop/crew.hpp"
 #include "search/loop/guesser.hpp"
+#include "search/loop/kept.hpp"
 #include "search/loop/key_set.hpp"
 #include "search/loop/operators.hpp"
 #include "search/loop/population.hpp"
@@ -25,9 +26,9 @@ namespace ptxgraft::search {
 
 struct Block {
     BlockCounts counts;
-    std::vector<Candidate> candidates = {};           ///< in the order of their indices
-    std::vector<std::optional<Result>> results = {};  ///< for each
-    std::size_t asked = 0, committed = 0;             ///< from the front
+    std::vector<Candidate> candidates = {};  ///< in the order of their indices
+    std::vector<ResultSlot> results = {};    ///< for each
+    std::size_t asked = 0, committed = 0;    ///< from the front
     std::size_t ready = 0;  ///< from the front: have their results, which nobody changes any more
     [[nodiscard]] bool is_done() const { return committed == candidates.size(); }
     void note_ready() {
@@ -50,10 +51,12 @@ class State {
                                             const std::function<bool()>& is_over);
     /// A block that was drawn before: what its drawing changed.
     void note_drawn(const Block& block);
-    /// The next candidate of the log with its result; takes their genomes.
-    void commit(Candidate& candidate, Result& result);
+    /// The next candidate of the log with its result.
+    void commit(const Candidate& candidate, const Result& result);
     /// Behind the last candidate of a block.
     void end_block(std::uint64_t block);
+    /// A block that nobody wants any more: its memory is used again.
+    void take_back(Block block) { done_.push_back(std::move(block)); }
 
     [[nodiscard]] std::vector<Elite> elites() const;
     [[nodiscard]] bool reaches(const Target& target) const;
@@ -69,6 +72,7 @@ class State {
         Candidate candidate;
         bool has_failed = false;  ///< the genome does not compile: a limit was passed
     };
+    void begin(Candidate& candidate, std::uint64_t slot) const;
     /// In the place of what was drawn before, whose memory it takes.
     void draw_one(std::uint64_t slot, std::uint32_t attempt, Drawn& drawn) const;
     void vary(Random& random, const Island& island, Drawn& drawn) const;
@@ -87,6 +91,7 @@ class State {
         std::uint64_t in_vain = 0;  ///< the last draws
     };
     [[nodiscard]] Drawing begin_drawing(std::uint64_t block);
+    [[nodiscard]] Block empty_block();
     [[nodiscard]] std::vector<std::size_t> by_island(std::uint64_t first,
                                                      const std::vector<std::size_t>& open) const;
     void keep_new(Drawing& drawing);
@@ -97,6 +102,7 @@ class State {
     const Space& space_;
     const Options& options_;
     Breeder breeder_;
+    SharedGenomes genomes_;  ///< of all members: the first of those that have any
     std::vector<Island> islands_;
     Grid all_;  ///< of all islands, also of those that began again
     Again again_;
@@ -110,6 +116,8 @@ class State {
     std::vector<double> tries_;  ///< candidates by operator, likewise
     std::uint64_t next_migration_ = 0;
     std::optional<Drawing> drawing_;  ///< that was left off
+    std::vector<Drawn> drawn_;        ///< of the last block, for their memory
+    std::vector<Block> done_;         ///< for theirs
 };
 
 /// Its key; where a program passes a limit of the compiler, has_value() is false.

@@ -22,7 +22,7 @@ struct Writer::Later {
         } catch (const std::bad_alloc&) { done = tl::unexpected(Error{.code = Errc::archive_failed}); }
     }
 
-    const Block block;
+    Block block;
     const std::vector<GateCount> gates;
     Expected<void> done;
     Crew::Task task;  // the last: it reads the others
@@ -42,6 +42,7 @@ Expected<void> Writer::wait() {
     if (later_ == nullptr) return {};
     const std::unique_ptr<Later, EndLater> later = std::move(later_);
     later->task.finish();
+    written_.push_back(std::move(later->block));
     return later->done;
 }
 

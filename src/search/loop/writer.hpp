@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "search/archive/store.hpp"
@@ -29,6 +30,8 @@ class Writer {
     /// The same of a whole block, by another thread of the crew where it has any. What could not be written
     /// is the error of the next call.
     [[nodiscard]] Expected<void> write_later(Block block, Crew& crew);
+    /// The whole blocks that are in the file by now, for their memory.
+    [[nodiscard]] std::vector<Block> take_written() { return std::exchange(written_, {}); }
     /// Goes into the file with the next rows.
     void add(std::span<const GateCount> gates);
     [[nodiscard]] Expected<void> set_stop(std::string_view stop);
@@ -45,6 +48,7 @@ class Writer {
 
     Store store_;
     std::vector<GateCount> gates_;  ///< that are not yet written
+    std::vector<Block> written_;
     std::unique_ptr<Later, EndLater> later_;
 };
 
