@@ -90,7 +90,8 @@ int check_words(const search::Task& task, const stack::Program& program, const s
     const auto difference =
         need(stack::find_difference(need(stack::parse(one, all), one), need(stack::parse(other, all), other),
                                     all, {.compile = search::program_options, .ranges = ranges}));
-    if (!difference) return std::puts(ranges.empty() ? "right on all inputs" : "right on all inputs of the range"), 0;
+    if (!difference)
+        return std::puts(ranges.empty() ? "right on all inputs" : "right on all of the range"), 0;
     std::printf("input 0x%llX gives 0x%llX, not 0x%llX\n", static_cast<unsigned long long>(difference->input),
                 static_cast<unsigned long long>(difference->result),
                 static_cast<unsigned long long>(difference->expected));

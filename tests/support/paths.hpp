@@ -7,7 +7,7 @@
 
 namespace ptxgraft::test {
 
-/// The absolute path of a file of the source tree, by its path in there ("stubs", "tests/golden/cli/affine.ptx").
+/// The absolute path of a file of the source tree, by its path in there ("tests/golden/cli/affine.ptx").
 std::string source_path(std::string_view path);
 /// The same of the build tree ("ptxgraft", "libfake_cuda.so").
 std::string build_path(std::string_view path);
