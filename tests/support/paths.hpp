@@ -1,6 +1,6 @@
 #pragma once
-// Where the tests find the trees: the only file that is compiled with their paths is paths.cpp, so that equal tests of two trees
-// are equal to a compiler's cache.
+// Where the tests find the trees: the only file that is compiled with their paths is paths.cpp, so that equal
+// tests of two trees are equal to a compiler's cache.
 
 #include <string>
 #include <string_view>
