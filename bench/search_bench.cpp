@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/keep_memory.hpp"
 #include "ptxgraft/program.hpp"
 #include "ptxgraft/search.hpp"
 #include "ptxgraft/search_gates.hpp"
@@ -212,6 +213,7 @@ void judge_all(benchmark::State& state, Gate& gate, const std::vector<Candidate>
 constexpr std::string_view element = R"json({"template": "elementwise/simple", "shapes": [{"n": 64}]})json";
 
 void BM_Assembly(benchmark::State& state) {
+    keep_memory();  // as the program does
     const bool is_linked = state.range(0) != 0;
     const KernelSpace made =
         kernel_space(element, "function", "x # mul.f32 x add.f32 -> y", is_linked ? 512 : 128);

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "link/worker/malloc.hpp"
+#include "base/keep_memory.hpp"
 #include "measure.hpp"
 #include "ptxgraft/ptxgraft.hpp"
 
@@ -101,7 +101,7 @@ void BM_MallocAsItIs(benchmark::State& state) { assemble_in_process(state); }
 BENCHMARK(BM_MallocAsItIs)->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);
 
 void BM_MallocOfAWorker(benchmark::State& state) {
-    link::worker::keep_memory();
+    keep_memory();
     assemble_in_process(state);
 }
 BENCHMARK(BM_MallocOfAWorker)->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);

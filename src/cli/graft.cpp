@@ -10,6 +10,7 @@
 #include <span>
 #include <utility>
 
+#include "base/keep_memory.hpp"
 #include "candidates.hpp"
 #include "print_json.hpp"
 #include "ptxgraft/worker.hpp"
@@ -148,7 +149,10 @@ void graft(const GraftVerbFlags& flags) {
     if (flags.report == "-" && flags.output == "-" && flags.candidates.list.empty())
         fail_usage("the report goes to standard output: -o names the file of the PTX or machine code");
     const Input input = load_input(flags.file, flags.cuda, CudaOptions{}.target);
-    if (!flags.candidates.list.empty()) return graft_many(input, flags, open_cache(flags.cuda.cache));
+    if (!flags.candidates.list.empty()) {
+        keep_memory();
+        return graft_many(input, flags, open_cache(flags.cuda.cache));
+    }
     const std::vector<NamedStub> stubs = compile_stubs(input, flags.stubs);
     const std::vector<Graft> grafts = as_grafts(stubs);
     if (flags.output.ends_with(".cubin"))

@@ -12,6 +12,7 @@
 #include <memory>
 #include <thread>
 
+#include "base/keep_memory.hpp"
 #include "interrupt.hpp"
 #include "print_json.hpp"
 #include "ptxgraft/program.hpp"
@@ -452,6 +453,7 @@ void add_search(CLI::App& app) {
         if (best->parsed()) return show_best(*shown);
         if (exported->parsed()) return export_archive(*shown);
         flags->has_seed = seed->count() != 0;
+        keep_memory();
         search_task(*flags);
     });
 }

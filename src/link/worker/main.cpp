@@ -12,7 +12,7 @@
 #include <string>
 
 #include "base/host_memory.hpp"
-#include "link/worker/malloc.hpp"
+#include "base/keep_memory.hpp"
 #include "link/worker/protocol.hpp"
 #include "link/worker/self.hpp"
 #include "ptxgraft/link.hpp"
