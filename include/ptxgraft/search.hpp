@@ -426,11 +426,11 @@ struct RunOptions {
 
 class PTXGRAFT_API Search {
   public:
-    /// A new search, or the one that the archive holds, continued: then the space, the options, the task, the
-    /// skeleton and the library's version must be those of the archive. An empty path keeps everything in
-    /// memory. `first` are genomes that a new search judges first, before its sites' seeds; the archive keeps
-    /// them, and a search that goes on is given none. Errors: Errc::space_invalid, also for genomes that are
-    /// none of the space; Errc::archive_differs, archive_in_use, archive_malformed, archive_failed.
+    /// A new search where there is no file, else the archive's, continued: then space, options, task,
+    /// skeleton and the library's version must be the archive's. An empty path keeps everything in memory.
+    /// `first` are genomes that a new search judges first, before its sites' seeds; the archive keeps them,
+    /// and a search that goes on is given none. Errors: Errc::space_invalid, also for genomes of another
+    /// space; archive_differs, archive_in_use, archive_failed; archive_malformed, also of an empty file.
     [[nodiscard]] static Expected<Search> open(const std::string& archive, Space space, Options options = {},
                                                std::vector<Genome> first = {});
 

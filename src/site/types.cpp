@@ -4,16 +4,13 @@
 #include <array>
 #include <span>
 
-#include "ptxgraft/syntax/types.hpp"
 #include "site/operand.hpp"
+#include "site/type_row.hpp"
 
 namespace ptxgraft {
 namespace {
 
-// The enumerators of ptxgraft::Type are the first ones of syntax::Type.
 constexpr std::size_t type_count = static_cast<std::size_t>(Type::f64) + 1;
-static_assert(static_cast<syntax::Type>(Type::f64) == syntax::Type::f64);
-constexpr const syntax::TypeRow& row(Type type) { return syntax::row(static_cast<syntax::Type>(type)); }
 
 constexpr std::array<std::string_view, 3> directions{"in", "mod", "out"};
 constexpr std::array<std::string_view, 3> heats{"unsaid", "hot", "cold"};

@@ -72,6 +72,19 @@ TEST_F(Cli, SearchArchivesAreContinuedAndExported) {
     EXPECT_THAT(other.err, HasSubstr("of another search"));
 }
 
+TEST_F(Cli, SearchResumesNoFileThatIsNoArchive) {
+    write_file("t.json", task);
+    for (const std::string bytes : {"", "x", "a letter to somebody"}) {
+        write_file("a.sqlite", bytes);
+        const Result resumed = ptxgraft({"search", "t.json", "--archive", "a.sqlite", "--resume"});
+        EXPECT_EQ(resumed.status, 1);
+        EXPECT_THAT(resumed.err, HasSubstr("not a usable archive: it has " + std::to_string(bytes.size()) +
+                                           " bytes and is no archive of a search"));
+        EXPECT_EQ(ptxgraft({"search", "t.json", "--archive", "a.sqlite"}).status, 2);
+        EXPECT_EQ(read_file("a.sqlite"), bytes);
+    }
+}
+
 TEST_F(Cli, SearchEndsByStagnationAndByWhatItMaySpend) {
     write_file("t.json", task);
     const auto stop_of = [&](std::vector<std::string> more) {

@@ -15,11 +15,14 @@
 #include "ptxgraft/program.hpp"
 #include "ptxgraft/search.hpp"
 #include "search/loop.hpp"
+#include "support/files.hpp"
 
 namespace ptxgraft::search {
 namespace {
 
 using namespace test;
+using ptxgraft::test::read_file;
+using ptxgraft::test::write_file;
 using testing::HasSubstr;
 using testing::SizeIs;
 using testing::StartsWith;
@@ -143,6 +146,47 @@ TEST(Archives, NameABlockThatIsDamaged) {
     EXPECT_THAT(message(ledger.error()), HasSubstr("block 1 is damaged"));
     EXPECT_EQ(Search::open(path, space_of(), {.block = 64, .refine = false}).error().code,
               Errc::archive_malformed);
+}
+
+// To SQLite a file without a whole page is an empty database, and it would write one there.
+TEST(Archives, NoOtherFileIsTakenForOne) {
+    const Space space = space_of();
+    const std::string path = path_of("no_archive"), whole_path = path_of("whole");
+    ASSERT_TRUE(Search::open(whole_path, space, {}));
+    const std::string whole = read_file(whole_path);
+    change(path, "CREATE TABLE letter (text TEXT)");
+    const std::string letter = read_file(path);
+    const std::string files[] = {"",     "\n",       "SQLite format 3",   std::string(100, '\0'),
+                                 letter, "a letter", whole.substr(0, 99), whole.substr(0, 512)};
+    for (const std::string& bytes : files) {
+        write_file(path, bytes);
+        const auto opened = Search::open(path, space, {});
+        ASSERT_FALSE(opened) << bytes.size();
+        EXPECT_EQ(opened.error().code, Errc::archive_malformed) << bytes.size();
+        EXPECT_THAT(message(opened.error()), HasSubstr("it has " + std::to_string(bytes.size()) +
+                                                       " bytes and is no archive of a search"));
+        EXPECT_EQ(read_file(path), bytes) << "it is another's file";
+        const auto archive = Archive::open(path);
+        ASSERT_FALSE(archive) << bytes.size();
+        EXPECT_EQ(message(archive.error()), message(opened.error()));
+        const std::string in[] = {whole_path, path};
+        const auto merged = merge(in, path_of("merged"));
+        ASSERT_FALSE(merged) << bytes.size();
+        EXPECT_EQ(message(merged.error()), message(opened.error()));
+    }
+}
+
+// A process that dies while it makes one leaves a file of another name, which the next one makes anew.
+TEST(Archives, AreMadeWholeOrNotAtAll) {
+    const Space space = space_of();
+    const std::string path = path_of("made");
+    write_file(path + ".part", "cut off");
+    ASSERT_TRUE(Search::open(path, space, {}));
+    EXPECT_FALSE(std::filesystem::exists(path + ".part"));
+    EXPECT_TRUE(Search::open(path, space, {}));
+    Options options;
+    options.seed = 2;
+    EXPECT_FALSE(Search::open(path, space, options)) << "it is the one of before";
 }
 
 TEST(Archives, OfOlderVersionsAreReadAndContinued) {  // without code, checksums, words and first genomes

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <atomic>
+#include <cmath>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
@@ -254,6 +255,38 @@ TEST(Gates, TunablesChooseTheKernel) {
     space.tunables.clear();
     space.sites[0].name = "middle";
     EXPECT_EQ(Workloads::make(space, workload).error().code, Errc::space_invalid);
+}
+
+// Points behind the screen are cases in groups: of each its largest error, wherever in the group that is.
+TEST(Gates, ColumnsKeepTheLargestErrorOfAGroup) {
+    const Space& space = simple().space;
+    const Candidate right = candidate_of(space, {"x 0.0 max.f32 -> y"});
+    for (const std::size_t bad : {1u, 2u, 3u, 30u, 61u, 62u}) {
+        for (const double wanted : {double{NAN}, 7e37}) {
+            Cases cases = relu_cases();
+            cases.screen = 2;  // the first and the last point
+            cases.right[1][bad] = wanted;
+            const auto gate = made(columns(space, {cases}, {}));
+            const Result result = judged(*gate, right);
+            EXPECT_EQ(result.status, Status::infeasible) << bad;
+            ASSERT_EQ(result.errors.size(), 2u + 16) << bad;
+            for (std::size_t k = 0; k < result.errors.size(); ++k) {
+                const bool is_bad = k == 2 + (bad - 1) * 16 / 62;
+                const float all = std::isnan(wanted) ? 3e38f : 7e37f;
+                EXPECT_EQ(result.errors[k], is_bad ? all : 0) << bad << ' ' << k;
+            }
+        }
+    }
+}
+// There are as many groups as points at most, and what is right has no error in any.
+TEST(Gates, ColumnsHaveNoGroupWithoutAPoint) {
+    const Space& space = simple().space;
+    Cases cases = relu_cases();
+    cases.screen = 61;
+    const auto gate = made(columns(space, {cases}, {}));
+    const Result result = judged(*gate, candidate_of(space, {"x 0.0 max.f32 -> y"}));
+    EXPECT_EQ(result.status, Status::ok);
+    EXPECT_THAT(result.errors, testing::AllOf(testing::SizeIs(64), testing::Each(0)));
 }
 
 TEST(Gates, ColumnsOfSeveralSites) {

@@ -14,6 +14,7 @@
 #include "search/archive/archive_data.hpp"
 #include "search/archive/bytes.hpp"
 #include "search/archive/measurements.hpp"
+#include "search/archive/new_file.hpp"
 #include "search/archive/options_text.hpp"
 #include "search/random.hpp"
 
@@ -184,29 +185,6 @@ Expected<Part> whole(const Archive& archive, std::size_t place, const std::vecto
     }
     return part;
 }
-
-// A file that is not there unless it is whole.
-class NewFile {
-  public:
-    explicit NewFile(const std::string& path) : path_(path), made_(path + ".part") { remove(); }
-    NewFile(const NewFile&) = delete;
-    NewFile& operator=(const NewFile&) = delete;
-    ~NewFile() { remove(); }
-    [[nodiscard]] const std::string& name() const { return made_; }
-    Expected<void> keep() {
-        std::error_code error;
-        std::filesystem::rename(made_, path_, error);
-        if (error) return fail(Errc::archive_failed, path_ + ": " + error.message());
-        return {};
-    }
-
-  private:
-    void remove() {
-        std::error_code none;
-        for (const char* ending : {"", "-journal"}) std::filesystem::remove(made_ + ending, none);
-    }
-    std::string path_, made_;
-};
 
 }  // namespace
 

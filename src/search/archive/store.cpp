@@ -3,6 +3,7 @@
 #include "search/archive/store.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sqlite3.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -17,6 +18,7 @@
 #include "ptxgraft/program.hpp"
 #include "ptxgraft/version.h"
 #include "search/archive/bytes.hpp"
+#include "search/archive/new_file.hpp"
 #include "search/archive/options_text.hpp"
 #include "search/archive/statement.hpp"
 
@@ -117,11 +119,22 @@ Expected<Lock> lock(const std::string& path) {
     return held;
 }
 
+using Database = std::unique_ptr<sqlite3, CloseDatabase>;
+
+Expected<Database> database_of(const std::string& path, int how) {
+    sqlite3* made = nullptr;
+    const int code = sqlite3_open_v2(path.c_str(), &made, how, nullptr);
+    Database database(made);
+    if (code != SQLITE_OK) return fail(Errc::archive_failed, path + ": " + sqlite3_errmsg(made));
+    sqlite3_busy_timeout(made, 60'000);
+    return database;
+}
+
 }  // namespace
 
 struct Store::Data {
     Lock lock;
-    std::unique_ptr<sqlite3, CloseDatabase> database;
+    Database database;
     Statement add_block, add_candidate;
     bool is_open = false;  // a transaction
 
@@ -155,9 +168,11 @@ struct Store::Data {
             "INSERT INTO candidate VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
             "?, ?, ?)");
     }
+    static Expected<void> make(const std::string& path, const Space& space, const Options& options,
+                               std::span<const Genome> first);
     Expected<void> create(const Space& space, const Options& options, std::span<const Genome> first = {});
-    Expected<void> check(const Space& space, const Options& options);
-    Expected<void> check_format();
+    Expected<void> check(const std::string& path, const Space& space, const Options& options);
+    Expected<void> check_format(const std::string& path);
     Expected<std::uint64_t> sum_of_once();
     Expected<void> check_once();
 };
@@ -167,6 +182,18 @@ sqlite3* Store::database() const { return data_->database.get(); }
 Store::Store(Store&&) noexcept = default;
 Store& Store::operator=(Store&&) noexcept = default;
 Store::~Store() = default;
+
+// The file as it is before anything is judged.
+Expected<void> Store::Data::make(const std::string& path, const Space& space, const Options& options,
+                                 std::span<const Genome> first) {
+    NewFile file(path);
+    {
+        Data data;
+        data.database = TRY(database_of(file.name(), SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));
+        TRY(data.create(space, options, first));
+    }
+    return file.keep();
+}
 
 Expected<void> Store::Data::create(const Space& space, const Options& options,
                                    std::span<const Genome> first) {
@@ -237,15 +264,26 @@ Expected<void> Store::Data::check_once() {
                 "checksum says");
 }
 
-Expected<void> Store::Data::check_format() {
+// Any file may be given for an archive. To SQLite one without a whole page is an empty database.
+Expected<void> Store::Data::check_format(const std::string& path) {
+    Statement tables = statement("SELECT count(*) FROM sqlite_master WHERE name IN ('about', 'candidate')");
+    const auto found = tables.step();
+    if (!found || tables.number() != 2) {
+        std::error_code none;
+        const auto size = std::filesystem::file_size(path, none);
+        return fail(found ? Errc::archive_malformed : found.error().code,
+                    fmt::format("it has {} bytes and is no archive of a search: {}", size,
+                                found ? "it has no tables of one" : *found.error().detail));
+    }
+    TRY(tables.step());
     const std::string format = TRY(about("format"));
     if (format == std::to_string(format_version)) return {};
     return fail(Errc::archive_differs,
                 "its format is " + format + ", this library reads " + std::to_string(format_version));
 }
 
-Expected<void> Store::Data::check(const Space& space, const Options& options) {
-    TRY(check_format());
+Expected<void> Store::Data::check(const std::string& path, const Space& space, const Options& options) {
+    TRY(check_format(path));
     TRY(check_once());
     if (TRY(has_table("source")))
         return fail(Errc::archive_differs, "it is a collection of searches, which is read alone");
@@ -285,21 +323,13 @@ Expected<Store> Store::open(const std::string& path, const Space& space, const O
                     path +
                         " is on a file system that several machines share, where locks do "
                         "not hold; keep it on a local disk");
-    sqlite3* made = nullptr;
-    const int code =
-        sqlite3_open_v2(path.c_str(), &made, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
-    data->database.reset(made);
-    if (code != SQLITE_OK) return fail(Errc::archive_failed, path + ": " + sqlite3_errmsg(made));
-    sqlite3_busy_timeout(made, 60'000);
-    Statement tables = data->statement("SELECT count(*) FROM sqlite_master");
-    TRY(tables.step());
-    const bool is_new = tables.number() == 0;
-    TRY(tables.step());
-    if (!is_new) TRY(data->check(space, options));
-    TRY(data->run("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL"));
+    const bool is_new = !std::filesystem::exists(path);
+    if (is_new) TRY(Data::make(path, space, options, first));
+    data->database = TRY(database_of(path, SQLITE_OPEN_READWRITE));
+    if (!is_new) TRY(data->check(path, space, options));
     if (!is_new && !first.empty())
         return fail(Errc::archive_differs, "there are genomes to be judged first, and it was begun already");
-    if (is_new) TRY(data->create(space, options, first));
+    TRY(data->run("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL"));
     TRY(data->add_later());
     data->prepare_rows();
     return Store(std::move(data));
@@ -308,11 +338,7 @@ Expected<Store> Store::open(const std::string& path, const Space& space, const O
 Expected<Store> Store::create(const std::string& path, const Space& space, const Options& options) {
     if (std::filesystem::exists(path)) return fail(Errc::archive_failed, path + " exists");
     auto data = std::make_unique<Data>();
-    sqlite3* made = nullptr;
-    const int code =
-        sqlite3_open_v2(path.c_str(), &made, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
-    data->database.reset(made);
-    if (code != SQLITE_OK) return fail(Errc::archive_failed, path + ": " + sqlite3_errmsg(made));
+    data->database = TRY(database_of(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));
     TRY(data->create(space, options));
     TRY(data->run(collection_schema));
     data->prepare_rows();
@@ -321,13 +347,9 @@ Expected<Store> Store::create(const std::string& path, const Space& space, const
 
 Expected<Store> Store::read(const std::string& path) {
     auto data = std::make_unique<Data>();
-    sqlite3* made = nullptr;
-    const int code = sqlite3_open_v2(path.c_str(), &made, SQLITE_OPEN_READONLY, nullptr);
-    data->database.reset(made);
-    if (code != SQLITE_OK) return fail(Errc::archive_failed, path + ": " + sqlite3_errmsg(made));
-    sqlite3_busy_timeout(made, 60'000);
+    data->database = TRY(database_of(path, SQLITE_OPEN_READONLY));
     TRY(data->run("BEGIN"));  // all that is read is of one moment
-    TRY(data->check_format());
+    TRY(data->check_format(path));
     TRY(data->check_once());
     return Store(std::move(data));
 }

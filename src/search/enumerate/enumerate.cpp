@@ -164,7 +164,7 @@ void Enumerator::choose_samples() {
         }
         samples_.push_back(best);
     }
-    is_exact_ = cases_.bound == 0 && !is_float(type) && type != Type::f16x2 && type != Type::bf16x2;
+    is_exact_ = cases_.bound == 0 && !is_floating(type);
     const std::size_t bytes = bytes_of(bits(type));
     for (const std::size_t place : samples_) {
         const std::uint64_t word = is_exact_ ? word_of(right[order_[place]]) : 0;

@@ -43,10 +43,6 @@ bool is_word(Type type, double number) {
 
 }  // namespace
 
-bool is_float(Type type) {
-    return type == Type::f64 || type == Type::f32 || type == Type::f16 || type == Type::bf16;
-}
-
 std::uint64_t word_of(double number) {
     if (number < 0) return static_cast<std::uint64_t>(static_cast<std::int64_t>(std::max(number, -0x1p63)));
     return number < 0x1p64 ? static_cast<std::uint64_t>(number) : ~std::uint64_t{0};

@@ -17,7 +17,7 @@
 namespace ptxgraft::search {
 namespace {
 
-constexpr std::size_t group_count = 16;  // of the points behind the screen, whose largest errors are cases
+constexpr std::size_t most_groups = 16;  // of the points behind the screen, whose largest errors are cases
 constexpr float never_tried = 3e38f;
 
 // Points of the cases, as columns that an evaluator reads.
@@ -74,6 +74,10 @@ class ColumnsGate final : public Gate {
         for (std::size_t k = 0; k < cases.count; ++k)
             if (!is_first[k]) order.push_back(k);
         fill(rest_, cases, order);
+        group_count_ = std::min(most_groups, rest_.count);
+    }
+    [[nodiscard]] std::size_t group_of(std::size_t of_rest) const {
+        return of_rest * group_count_ / rest_.count;
     }
     void fill(Points& points, const Cases& cases, std::span<const std::size_t> order) const {
         points.count = order.size();
@@ -157,21 +161,21 @@ class ColumnsGate final : public Gate {
         }
         made.instructions = scratch.evaluator.instruction_count();
         made.errors.assign(screen_.count, 0);
-        made.errors.resize(screen_.count + (rest_.count != 0 ? group_count : 0), never_tried);
+        made.errors.resize(screen_.count + group_count_, never_tried);
         run(screen_, 0, screen_.count, scratch, [&](std::span<const double> errors) {
             for (std::size_t k = 0; k < errors.size(); ++k) worsen(made.errors[k], errors[k]);
             made.error = std::max(made.error, largest_of(errors));
         });
         add_output_cases(made.errors, scratch);
         if (made.error > give_up) return made;
+        const std::span<float> groups = std::span(made.errors).subspan(screen_.count, group_count_);
+        std::size_t begun = 0;  // groups
         for (std::size_t first = 0; first < rest_.count; first += at_once) {
             const std::size_t count = std::min(at_once, rest_.count - first);
+            for (; begun <= group_of(first + count - 1); ++begun) groups[begun] = 0;
             run(rest_, first, count, scratch, [&](std::span<const double> errors) {
-                for (std::size_t k = 0; k < errors.size(); ++k) {
-                    float& group = made.errors[screen_.count + (first + k) * group_count / rest_.count];
-                    if (group == never_tried) group = 0;
-                    worsen(group, errors[k]);
-                }
+                for (std::size_t k = 0; k < errors.size(); ++k)
+                    worsen(groups[group_of(first + k)], errors[k]);
                 made.error = std::max(made.error, largest_of(errors));
             });
             if (made.error > give_up) return made;
@@ -476,6 +480,7 @@ class ColumnsGate final : public Gate {
     const double bound_;
     std::size_t output_count_ = 0;  // that the cases know
     Points screen_, rest_;
+    std::size_t group_count_ = 0;  // of the rest, none without a point
     std::mutex mutex_;
     std::vector<std::unique_ptr<Scratch>> free_;
 };

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ptxgraft/search.hpp"
+#include "site/type_row.hpp"
 
 namespace ptxgraft::search {
 
@@ -36,8 +37,8 @@ void numbers_of(const std::byte* column, Type type, std::span<double> numbers);
 void errors_of(std::span<const double> values, const RightValues& right, std::size_t first, Measure measure,
                Type type, double* errors);
 
-/// Of single numbers: f16, bf16, f32, f64.
-[[nodiscard]] bool is_float(Type type);
+/// Of one number: errors of pairs are those of their bits.
+[[nodiscard]] constexpr bool is_float(Type type) { return is_floating(type) && row(type).elements == 1; }
 /// The bits of an integer that is a number.
 [[nodiscard]] std::uint64_t word_of(double number);
 

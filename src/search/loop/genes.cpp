@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/try.hpp"
+#include "site/type_row.hpp"
 
 namespace ptxgraft::search {
 namespace {
@@ -17,18 +18,6 @@ using stack::TypeId;
 
 // How often a gene is a move on a stack, or one of bits between types.
 constexpr double move_share = 0.14, cast_share = 0.06;
-
-bool is_float(Type type) {
-    switch (type) {
-        case Type::f16:
-        case Type::f16x2:
-        case Type::bf16:
-        case Type::bf16x2:
-        case Type::f32:
-        case Type::f64: return true;
-        default: return false;
-    }
-}
 
 // Of the payload of a floating-point constant: of pairs those of the lower half; an f64 is written as an f32.
 unsigned fraction_bits(Type type) {
@@ -163,7 +152,7 @@ void Genes::step(Instruction& constant, Random& random) const {
         const auto word = static_cast<std::uint32_t>(sampler_.constant(random, constant.type));
         if (bits(base) <= 32) constant.payload = word;
     };
-    if (!is_float(base)) {
+    if (!is_floating(base)) {
         switch (random.below(4)) {
             case 0: constant.payload ^= 1u << random.below(32); break;
             case 1: constant.payload = is_up ? constant.payload << 1 : constant.payload >> 1; break;

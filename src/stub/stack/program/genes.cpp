@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "arithmetic/rounding.hpp"
+#include "site/type_row.hpp"
 #include "stub/number.hpp"
 #include "stub/stack/compile/constant_name.hpp"
 #include "stub/stack/text/text.hpp"
@@ -17,18 +18,6 @@ namespace ptxgraft::stack {
 namespace {
 
 using Kind = ConstantSource::Kind;
-
-bool is_floating(TypeId base) {
-    switch (static_cast<Type>(base)) {
-        case Type::f16:
-        case Type::f16x2:
-        case Type::bf16:
-        case Type::bf16x2:
-        case Type::f32:
-        case Type::f64: return true;
-        default: return false;
-    }
-}
 
 std::uint64_t low_bits(std::uint32_t width) {
     return width >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << width) - 1;
@@ -168,7 +157,7 @@ const ConstantSource* ConstantSources::source_for(Random& random, TypeId type, b
 std::uint64_t ConstantSources::draw(Random& random, TypeId type, TypeId base) const {
     if (!has_constants(type)) return 0;
     if (base == type_id(Type::pred)) return random.below(2);
-    const bool is_integer = !is_floating(base);
+    const bool is_integer = !is_floating(static_cast<Type>(base));
     const ConstantSource* const source = source_for(random, type, is_integer);
     if (source == nullptr) return 0;
     const std::uint32_t width = bits(static_cast<Type>(base));

@@ -1,0 +1,36 @@
+#pragma once
+/// @file new_file.hpp
+/// Files that are not there unless they are whole.
+
+#include <filesystem>
+#include <string>
+
+#include "ptxgraft/error.hpp"
+
+namespace ptxgraft::search {
+
+/// A database in the making, under another name until it is kept: a process that dies leaves it, or none.
+class NewFile {
+  public:
+    explicit NewFile(const std::string& path) : path_(path), made_(path + ".part") { remove(); }
+    NewFile(const NewFile&) = delete;
+    NewFile& operator=(const NewFile&) = delete;
+    ~NewFile() { remove(); }
+    [[nodiscard]] const std::string& name() const { return made_; }
+    /// The database is closed. Errors: Errc::archive_failed.
+    Expected<void> keep() {
+        std::error_code error;
+        std::filesystem::rename(made_, path_, error);
+        if (error) return fail(Errc::archive_failed, path_ + ": " + error.message());
+        return {};
+    }
+
+  private:
+    void remove() {
+        std::error_code none;
+        for (const char* ending : {"", "-journal"}) std::filesystem::remove(made_ + ending, none);
+    }
+    std::string path_, made_;
+};
+
+}  // namespace ptxgraft::search
