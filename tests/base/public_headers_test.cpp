@@ -54,7 +54,8 @@ std::vector<std::string> fallible_functions(const std::string& code) {
 
 TEST(PublicHeaders, NoErrorIsDroppedInSilence) {
     std::size_t count = 0;
-    for (const auto& entry : std::filesystem::directory_iterator(ptxgraft::test::source_path("include/ptxgraft"))) {
+    for (const auto& entry :
+         std::filesystem::directory_iterator(ptxgraft::test::source_path("include/ptxgraft"))) {
         if (entry.path().extension() != ".hpp") continue;
         for (const std::string& declaration : fallible_functions(code_of(entry.path()))) {
             ++count;

@@ -26,7 +26,9 @@ using testing::StartsWith;
 
 #define ASSERT_OK(call) ASSERT_EQ(call, PTXGRAFT_STATUS_ok) << ptxgraft_error_get_message()
 
-std::string affine() { return ptxgraft::test::read_file(test::source_path("tests/golden/cli/affine.ptx")); }
+std::string affine() {
+    return ptxgraft::test::read_file(ptxgraft::test::source_path("tests/golden/cli/affine.ptx"));
+}
 
 struct CApi : testing::Test {
     void SetUp() override {

@@ -106,7 +106,7 @@ TEST(CApiTimes, OfAKernelAgainstItselfAreTheNoise) {
 // ---- sessions
 
 FakeCuda& fake() {
-    static void* const library = dlopen(test::build_path("libfake_cuda.so").c_str(), RTLD_NOW);
+    static void* const library = dlopen(ptxgraft::test::build_path("libfake_cuda.so").c_str(), RTLD_NOW);
     if (library == nullptr) throw std::runtime_error(dlerror());
     return *reinterpret_cast<FakeCuda* (*)()>(dlsym(library, "fake_cuda"))();
 }
@@ -123,10 +123,10 @@ class CApiSession : public testing::Test {
         ptxgraft::measure::add_timing_kernels(fake());
         fake().on_launch = [this](const FakeLaunch& launch) { run(launch); };
         fake().milliseconds_of = [this](const FakeLaunch&) { return milliseconds_; };
-        auto gpu = ptxgraft::Device::open("cuda:1", {.driver = test::build_path("libfake_cuda.so")});
+        auto gpu = ptxgraft::Device::open("cuda:1", {.driver = driver_});
         ASSERT_TRUE(gpu) << ptxgraft::describe(gpu.error());
         device_.emplace(std::move(*gpu));
-        options_.nvml = test::build_path("libfake_cuda.so");
+        options_.nvml = driver_.c_str();
         options_.lock_folder = folder_.c_str();
     }
     void TearDown() override {
@@ -172,6 +172,7 @@ class CApiSession : public testing::Test {
             ptxgraft::measure::fake_pointer<T>(launch, 1)[i] = std::fma(T{x[i]}, T{x[i]}, T{1});
     }
 
+    const std::string driver_ = ptxgraft::test::build_path("libfake_cuda.so");
     std::string folder_ = testing::TempDir();
     std::vector<CKernel> kernels_;
     double milliseconds_ = 0;

@@ -27,8 +27,8 @@ class CliTree : public testing::Test {
     }
     static Result ptxgraft(const std::string& arguments, std::string_view input = {}) {
         write_file("stdin", input);
-        const int status =
-            std::system((test::build_path("ptxgraft ") + arguments + " < stdin > stdout 2> stderr").c_str());
+        const int status = std::system(
+            (ptxgraft::test::build_path("ptxgraft ") + arguments + " < stdin > stdout 2> stderr").c_str());
         return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_file("stdout"), read_file("stderr")};
     }
 

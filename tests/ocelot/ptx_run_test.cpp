@@ -24,7 +24,8 @@ using testing::internal::GetCapturedStderr;
 using testing::internal::GetCapturedStdout;
 
 decltype(&ptx_run) entry() {
-    static void* const library = dlopen(test::build_path("libgpuocelot.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+    static void* const library =
+        dlopen(ptxgraft::test::build_path("libgpuocelot.so").c_str(), RTLD_NOW | RTLD_LOCAL);
     return library == nullptr ? nullptr : reinterpret_cast<decltype(&ptx_run)>(dlsym(library, "ptx_run"));
 }
 
