@@ -125,7 +125,7 @@ class Grafts(Case):
     def test_what_on_result_is_given_lasts_as_long_as_the_call(self):
         kept = []
         skeleton().graft_many([{}], emulator(), on_result=lambda i, k: kept.append(k))
-        self.assertFails("argument_invalid", "null", lambda: kept[0].ptx)
+        self.assertFails("argument_invalid", "the kernel is closed", lambda: kept[0].ptx)
 
     def test_prepare_measures(self):
         prepared = skeleton().prepare(options=GraftOptions(target="sm_90a"))

@@ -49,7 +49,7 @@ def graft_list(stubs: Stubs, skeleton: Skeleton, options: Options) -> tuple[obje
             stub = skeleton.site(site).stub(stub)
         elif not isinstance(stub, Stub):
             raise invalid(f"the stub of site {site!r} is a {type(stub).__name__}, neither a Stub nor a program")
-        elif stub._handle == NULL:
+        elif stub.is_closed:
             raise invalid(f"the stub of site {site!r} is closed")
         graft.site = options.keep(ffi.new("char[]", name_bytes(site)))
         graft.stub = options.keep(stub)._handle

@@ -325,8 +325,8 @@ class Skeleton(Handle):
         """Makes what the `link` route needs and measures whether it pays: from now on the route `auto` may link."""
         return _machine_code.prepare(self, _graft.graft_options({}, options, self))
 
-    def __repr__(self) -> str:
-        return f"<ptxgraft.Skeleton of {', '.join(self.entries)} for {self.target}, sites: {', '.join(s.name for s in self.sites)}>"
+    def _description(self) -> str:
+        return f"of {', '.join(self.entries)} for {self.target}, sites: {', '.join(s.name for s in self.sites)}"
 
     def _repr_html_(self) -> str:
         from html import escape

@@ -200,7 +200,7 @@ class Plan(Handle):
 
     def launch(self, kernel: Kernel, buffers: Sequence[Optional[Buffer]], stream: Optional[Stream] = None) -> None:
         """Launches a kernel with a buffer for each tensor, in their order, None where a tensor may be."""
-        closed = [i for i, buffer in enumerate(buffers) if buffer is not None and buffer._handle == NULL]
+        closed = [i for i, buffer in enumerate(buffers) if buffer is not None and buffer.is_closed]
         if closed:
             raise invalid(f"buffer {closed[0]} is closed", closed[0])
         handles = ffi.new("ptxgraft_buffer*[]", [NULL if buffer is None else buffer._handle for buffer in buffers])
