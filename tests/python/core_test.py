@@ -24,6 +24,8 @@ class Sites(Case):
     def test_an_unknown_site_is_an_error_that_names_the_others(self):
         self.assertFails("site_unknown", "activation", skeleton().site, "epilogue")
         self.assertFails("site_unknown", "activation", skeleton().graft, {"epilogue": "x"}, emulator())
+        self.assertFails("argument_invalid", "a str is no mapping from sites", skeleton().graft, "value -> value", emulator())
+        self.assertFails("argument_invalid", "a str is no ptxgraft.Device", skeleton().graft, {}, "emulator")
 
     def test_sites_allow_what_their_policy_says(self):
         site = ptxgraft.Skeleton.from_cuda(

@@ -122,6 +122,17 @@ class Gpu(Case):
         self.assertEqual(ptxgraft.Device(types.SimpleNamespace(device_id=0)).name, self.device.name)
         self.assertNotEqual(ptxgraft.Device(types.SimpleNamespace(device_id=1)).name, self.device.name)
 
+    def test_a_kernel_of_cuda_core_does_not_tell_its_code(self):
+        theirs = types.SimpleNamespace(handle=1, arguments_info=[(0, 8)], num_arguments=1)
+        plan = ptxgraft.templates.Template("elementwise/simple").plan({"n": 4})
+        for use in (
+            lambda: ptxgraft.Graph(self.device).add(theirs, 1, 1),
+            lambda: plan.launch(theirs, []),
+            lambda: ptxgraft.Skeleton.from_ptx(theirs),
+        ):
+            self.assertFails("argument_invalid", "give its ObjectCode of PTX to Skeleton.from_ptx", use)
+        self.assertFails("argument_invalid", "a NoneType is no ptxgraft.Kernel", ptxgraft.Graph(self.device).add, None, 1, 1)
+
     def test_what_becomes_an_object_of_cuda_core(self):
         memory, stream = self.device.upload(np.zeros(4, np.float32)), self.device.create_stream()
         version, number = stream.__cuda_stream__()

@@ -156,7 +156,7 @@ class Wrong(Case):
                 TensorMap(buffer, "f32", **{**SHAPE, "im2col": PADDED, **changed})
         self.make("there is no tensor 'f99'", "argument_invalid", type="f99")
         buffer.close()
-        self.assertFails("argument_invalid", "null", TensorMap, buffer, "f32", dims=[16], box=[16])
+        self.assertFails("argument_invalid", "the buffer is closed", TensorMap, buffer, "f32", dims=[16], box=[16])
 
 
 if __name__ == "__main__":

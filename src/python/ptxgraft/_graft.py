@@ -41,6 +41,8 @@ _DEFAULTS = GraftOptions()
 
 def graft_list(stubs: Stubs, skeleton: Skeleton, options: Options) -> tuple[object, int]:
     """A C list of grafts, kept by the options."""
+    if not isinstance(stubs, Mapping):
+        raise invalid(f"a {type(stubs).__name__} is no mapping from sites to stubs")
     if not stubs:
         return NULL, 0
     grafts = options.keep(ffi.new("ptxgraft_graft[]", len(stubs)))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional
 
-from ptxgraft import _arrays
+from ptxgraft import _arrays, _cuda_core
 from ptxgraft._device import Buffer, Device, Stream
 from ptxgraft._library import (
     NULL,
@@ -148,6 +148,8 @@ class Kernel(Handle):
 
     @classmethod
     def _make(cls, skeleton: Skeleton, device: Device, options: Options) -> Kernel:
+        if not isinstance(device, Device):
+            raise invalid(f"a {type(device).__name__} is no ptxgraft.Device")
         return cls._new(device, cls._create(lib.ptxgraft_kernel_create, skeleton._handle, device._handle, options.struct))
 
     @classmethod
@@ -320,6 +322,11 @@ class Kernel(Handle):
         )
 
 
+def check_kernel(kernel: Any) -> None:
+    if not isinstance(kernel, Kernel):
+        raise _cuda_core.no_kernel(kernel)
+
+
 def _store_number(store: Any, value: Any, parameter: Parameter) -> None:
     """A number of Python into a parameter's bytes. C's `int` is a .u32 in PTX: negative numbers that fit its bits are taken."""
     if isinstance(value, int) and value < 0 and parameter.type[0] in "ub" and value >= -(1 << (8 * parameter.size - 1)):
@@ -460,6 +467,7 @@ class PlannedLaunch:
     __slots__ = ("struct", "frame", "_kernel", "_arguments", "_lent")
 
     def __init__(self, kernel: Kernel, key: tuple[Any, ...], arguments: tuple[Any, ...]):
+        check_kernel(kernel)
         self._kernel, self._arguments, self._lent = kernel, arguments, _Lent(kernel)
         self.frame = frame = _Frame(kernel.parameters, kernel.device.is_emulator)
         try:
