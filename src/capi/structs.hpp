@@ -85,7 +85,7 @@ template <class Struct> [[nodiscard]] Expected<void> give_info(Struct* out, cons
 
 // Options, which the caller fills.
 PTXGRAFT_VERSIONED(ptxgraft_device_options, 64, zero, PTXGRAFT_DEVICE_OPTIONS_INIT);
-PTXGRAFT_VERSIONED(ptxgraft_tensor_map_options, 72, fill, PTXGRAFT_TENSOR_MAP_OPTIONS_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_tensor_map_options, 72, pixels_per_column, PTXGRAFT_TENSOR_MAP_OPTIONS_INIT);
 PTXGRAFT_VERSIONED(ptxgraft_sum_options, 40, magnitudes, PTXGRAFT_SUM_OPTIONS_INIT);
 PTXGRAFT_VERSIONED(ptxgraft_cuda_options, 80, cache, PTXGRAFT_CUDA_OPTIONS_INIT);
 PTXGRAFT_VERSIONED(ptxgraft_graft_options, 48, stop, PTXGRAFT_GRAFT_OPTIONS_INIT);
@@ -121,6 +121,7 @@ PTXGRAFT_VERSIONED(ptxgraft_stream_options, 16, non_blocking, PTXGRAFT_STREAM_OP
 
 // Nor has what was added to options padding between its fields: earlier libraries want zeros there.
 static_assert(sizeof(ptxgraft_device_options) == 64 + 3 * sizeof(void*) + 8 * sizeof(int));
+static_assert(sizeof(ptxgraft_tensor_map_options) == 72 + 2 * sizeof(void*) + 2 * sizeof(int));
 static_assert(sizeof(ptxgraft_launch_options) == 96 + 4 * sizeof(int));
 static_assert(sizeof(ptxgraft_graft_options) == 48 + 2 * sizeof(int) + 10 * sizeof(void*));
 

@@ -1,6 +1,7 @@
 // Tensor maps and the bounds of tensor-core sums in C.
 
 #include <cstring>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,11 +31,26 @@ template <class T> std::vector<T> list(const T* numbers, std::size_t count) {
     return numbers ? std::vector<T>(numbers, numbers + count) : std::vector<T>();
 }
 
+bool is_im2col(const ptxgraft_tensor_map_options& given) {
+    return given.lower_corner || given.upper_corner || given.channels_per_pixel || given.pixels_per_column;
+}
+
+Expected<void> check_mode(const ptxgraft_tensor_map_options& given) {
+    if (!is_im2col(given)) return capi::check_list(given.box, given.rank, "box", "rank");
+    if (given.box) return fail(Errc::argument_invalid, "box is given with im2col, which has none");
+    if (given.rank < 3)
+        return fail(Errc::tensor_map_invalid,
+                    "rank is " + std::to_string(given.rank) + "; with im2col it is 3 to 5");
+    if (auto valid = capi::check_list(given.lower_corner, given.rank, "lower_corner", "rank"); !valid)
+        return valid;
+    return capi::check_list(given.upper_corner, given.rank, "upper_corner", "rank");
+}
+
 Expected<void> check(const ptxgraft_tensor_map_options& given) {
     if (given.rank < 1 || given.rank > 5)
         return fail(Errc::tensor_map_invalid, "rank is " + std::to_string(given.rank) + "; it is 1 to 5");
     if (auto valid = capi::check_list(given.dims, given.rank, "dims", "rank"); !valid) return valid;
-    if (auto valid = capi::check_list(given.box, given.rank, "box", "rank"); !valid) return valid;
+    if (auto valid = check_mode(given); !valid) return valid;
     if (given.rank > 1)
         if (auto valid = capi::check_list(given.strides, given.rank, "strides", "rank"); !valid) return valid;
     return capi::check_enumerators({{"type", given.type, PTXGRAFT_TENSOR_b6x16_p32},
@@ -42,6 +58,14 @@ Expected<void> check(const ptxgraft_tensor_map_options& given) {
                                     {"swizzle", given.swizzle, PTXGRAFT_SWIZZLE_128B_atom_64B},
                                     {"l2_promotion", given.l2_promotion, PTXGRAFT_L2_PROMOTION_256B},
                                     {"fill", given.fill, PTXGRAFT_FILL_nan}});
+}
+
+std::optional<TensorIm2col> im2col(const ptxgraft_tensor_map_options& given) {
+    if (!is_im2col(given)) return std::nullopt;
+    return TensorIm2col{.lower_corner = list(given.lower_corner, given.rank - 2),
+                        .upper_corner = list(given.upper_corner, given.rank - 2),
+                        .channels_per_pixel = given.channels_per_pixel,
+                        .pixels_per_column = given.pixels_per_column};
 }
 
 TensorMapOptions tensor_map_options(const ptxgraft_tensor_map_options& given) {
@@ -54,7 +78,8 @@ TensorMapOptions tensor_map_options(const ptxgraft_tensor_map_options& given) {
                             .interleave = static_cast<TensorInterleave>(given.interleave),
                             .swizzle = static_cast<TensorSwizzle>(given.swizzle),
                             .l2 = static_cast<TensorL2Promotion>(given.l2_promotion),
-                            .fill = static_cast<TensorFill>(given.fill)};
+                            .fill = static_cast<TensorFill>(given.fill),
+                            .im2col = im2col(given)};
 }
 
 }  // namespace

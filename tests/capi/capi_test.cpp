@@ -5,8 +5,10 @@
 #include <cmath>
 #include <cstddef>
 #include <cstring>
+#include <functional>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include "ptxgraft/device.hpp"
@@ -476,6 +478,92 @@ TEST_F(CApi, TensorMapsAreEncoded) {
     ptxgraft_buffer_destroy(buffer);
     ptxgraft_buffer_destroy(old);
     ptxgraft_device_destroy(hopper);
+}
+
+// 16 channels of 4 x 4 pixels, one image; a 2 x 2 filter. The values are those of
+// BulkCopy.ColumnsAreLoaded.
+struct CApiIm2col : testing::Test {
+    void SetUp() override {
+        ASSERT_OK(ptxgraft_device_open(&device, "emulator:sm_90"));
+        ASSERT_OK(ptxgraft_buffer_create(&buffer, device, 16 * 4 * 4));
+        options.rank = 4;
+        options.dims = dims;
+        options.strides = strides;
+        options.lower_corner = lower;
+        options.upper_corner = upper;
+        options.channels_per_pixel = 16;
+        options.pixels_per_column = 5;
+    }
+    void TearDown() override {
+        ptxgraft_buffer_destroy(buffer);
+        ptxgraft_device_destroy(device);
+    }
+    template <class Change> ptxgraft_status with(Change change) const {
+        ptxgraft_tensor_map_options changed = options;
+        change(changed);
+        ptxgraft_tensor_map made{};
+        const auto status = ptxgraft_tensor_map_encode(&made, buffer, &changed);
+        EXPECT_EQ(made.words[0] != 0, status == PTXGRAFT_STATUS_ok);
+        return status;
+    }
+    ptxgraft_device* device = nullptr;
+    ptxgraft_buffer* buffer = nullptr;
+    const std::uint64_t dims[4] = {16, 4, 4, 1}, strides[3] = {16, 64, 256};
+    const std::int32_t lower[2] = {0, 0}, upper[2] = {-1, -1};
+    ptxgraft_tensor_map_options options = PTXGRAFT_TENSOR_MAP_OPTIONS_INIT;
+};
+
+TEST_F(CApiIm2col, MapsAreThoseOfTheLibrary) {
+    ptxgraft_tensor_map map{};
+    ASSERT_OK(ptxgraft_tensor_map_encode(&map, buffer, &options));
+    const auto same = ptxgraft::Device::open("emulator:sm_90")
+                          ->encode_tensor_map({.address = ptxgraft_buffer_get_address(buffer),
+                                               .dims = {16, 4, 4, 1},
+                                               .strides = {16, 64, 256},
+                                               .im2col = ptxgraft::TensorIm2col{{0, 0}, {-1, -1}, 16, 5}});
+    ASSERT_TRUE(same);
+    EXPECT_EQ(std::memcmp(&map, &*same, sizeof map), 0);
+}
+
+TEST_F(CApiIm2col, WrongFieldsAreNamed) {
+    const std::uint32_t box[] = {16, 1, 1, 1};
+    const std::int32_t far[] = {0, 128}, nothing[] = {4, 0};
+    using Options = ptxgraft_tensor_map_options;
+    const std::tuple<std::function<void(Options&)>, ptxgraft_status, const char*> rows[] = {
+        {[](Options& o) { o.rank = 2; }, PTXGRAFT_STATUS_tensor_map_invalid,
+         "rank is 2; with im2col it is 3 to 5"},
+        {[](Options& o) { o.rank = 6; }, PTXGRAFT_STATUS_tensor_map_invalid, "rank is 6; it is 1 to 5"},
+        {[&](Options& o) { o.box = box; }, PTXGRAFT_STATUS_argument_invalid, "box is given with im2col"},
+        {[](Options& o) { o.lower_corner = nullptr; }, PTXGRAFT_STATUS_argument_invalid,
+         "lower_corner is null"},
+        {[](Options& o) { o.upper_corner = nullptr; }, PTXGRAFT_STATUS_argument_invalid,
+         "upper_corner is null"},
+        {[&](Options& o) { o.lower_corner = far; }, PTXGRAFT_STATUS_tensor_map_invalid,
+         "lower_corner[1] is 128; it is -128 to 127"},
+        {[&](Options& o) { o.lower_corner = nothing; }, PTXGRAFT_STATUS_tensor_map_invalid,
+         "the corners leave nothing of dims[1] = 4"},
+        {[](Options& o) { o.channels_per_pixel = 0; }, PTXGRAFT_STATUS_tensor_map_invalid,
+         "channels_per_pixel is 0; it is 1 to 256"},
+        {[](Options& o) { o.channels_per_pixel = 8; }, PTXGRAFT_STATUS_tensor_map_invalid,
+         "channels_per_pixel is 8 elements of u8, 8 bytes; they are a multiple of 16"},
+        {[](Options& o) { o.pixels_per_column = 0; }, PTXGRAFT_STATUS_tensor_map_invalid,
+         "pixels_per_column is 0; it is 1 to 1024"},
+        {[](Options& o) { o.pixels_per_column = 1025; }, PTXGRAFT_STATUS_tensor_map_invalid,
+         "pixels_per_column is 1025; it is 1 to 1024"},
+        // Without any field of im2col the mode is that of tiles; a struct of version 1 ends before them.
+        {[](Options& o) {
+             o = {o.struct_size, 0,         o.type,         o.rank, o.dims,  o.strides, nullptr, nullptr,
+                  o.interleave,  o.swizzle, o.l2_promotion, o.fill, nullptr, nullptr,   0,       0};
+         },
+         PTXGRAFT_STATUS_argument_invalid, "box is null, but rank is 4"},
+        {[](Options& o) { o.struct_size = 72; }, PTXGRAFT_STATUS_argument_invalid,
+         "box is null, but rank is 4"},
+        {[&](Options& o) { o.struct_size = 72, o.box = box; }, PTXGRAFT_STATUS_ok, ""},
+    };
+    for (const auto& [change, status, message] : rows) {
+        EXPECT_EQ(with(change), status) << message;
+        EXPECT_THAT(ptxgraft_error_get_message(), HasSubstr(message));
+    }
 }
 
 TEST_F(CApi, RenderSplicesAndChecksItsGrafts) {

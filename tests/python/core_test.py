@@ -24,6 +24,8 @@ class Sites(Case):
     def test_an_unknown_site_is_an_error_that_names_the_others(self):
         self.assertFails("site_unknown", "activation", skeleton().site, "epilogue")
         self.assertFails("site_unknown", "activation", skeleton().graft, {"epilogue": "x"}, emulator())
+        self.assertFails("argument_invalid", "a str is no mapping from sites", skeleton().graft, "value -> value", emulator())
+        self.assertFails("argument_invalid", "a str is no ptxgraft.Device", skeleton().graft, {}, "emulator")
 
     def test_sites_allow_what_their_policy_says(self):
         site = ptxgraft.Skeleton.from_cuda(
@@ -125,7 +127,7 @@ class Grafts(Case):
     def test_what_on_result_is_given_lasts_as_long_as_the_call(self):
         kept = []
         skeleton().graft_many([{}], emulator(), on_result=lambda i, k: kept.append(k))
-        self.assertFails("argument_invalid", "null", lambda: kept[0].ptx)
+        self.assertFails("argument_invalid", "the kernel is closed", lambda: kept[0].ptx)
 
     def test_prepare_measures(self):
         prepared = skeleton().prepare(options=GraftOptions(target="sm_90a"))

@@ -24,6 +24,7 @@ import cffi
 import numpy as np
 import ptxgraft
 from ptxgraft import _library
+from ptxgraft._arrays import place_of
 from ptxgraft._kernel import PlannedLaunch, _Lent
 from support import Case
 
@@ -81,7 +82,7 @@ class Gpu(Case):
         memory = self.device.upload(np.zeros(4, np.float32))
         array = CudaArray(memory.address, 4)
         self.kernel.launch(1, 1, array, 16, bytes([7] * 12))
-        self.assertEqual(_Lent(self.kernel)._address(array, 0), memory.address)  # what the kernel got
+        self.assertEqual(_Lent(self.kernel)._address(array, place_of(array), 0), memory.address)  # what the kernel got
         borrowed = self.device.borrow_buffer(array)
         self.assertEqual((borrowed.address, borrowed.size), (memory.address, 16))
         borrowed.close()
@@ -114,12 +115,23 @@ class Gpu(Case):
         memory = self.device.upload(np.zeros(4, np.float32))
         lent = types.SimpleNamespace(handle=memory.address, size=16, is_device_accessible=True)
         self.kernel.launch(1, 1, lent, 16, bytes(12))
-        self.assertEqual(_Lent(self.kernel)._address(lent, 0), memory.address)
+        self.assertEqual(_Lent(self.kernel)._address(lent, place_of(lent), 0), memory.address)
         self.assertEqual((self.device.borrow_buffer(lent).address, self.device.borrow_buffer(lent).size), (memory.address, 16))
         lent.is_device_accessible = False
         self.assertFails("argument_invalid", "host's memory", self.kernel.launch, 1, 1, lent, 16, bytes(12))
         self.assertEqual(ptxgraft.Device(types.SimpleNamespace(device_id=0)).name, self.device.name)
         self.assertNotEqual(ptxgraft.Device(types.SimpleNamespace(device_id=1)).name, self.device.name)
+
+    def test_a_kernel_of_cuda_core_does_not_tell_its_code(self):
+        theirs = types.SimpleNamespace(handle=1, arguments_info=[(0, 8)], num_arguments=1)
+        plan = ptxgraft.templates.Template("elementwise/simple").plan({"n": 4})
+        for use in (
+            lambda: ptxgraft.Graph(self.device).add(theirs, 1, 1),
+            lambda: plan.launch(theirs, []),
+            lambda: ptxgraft.Skeleton.from_ptx(theirs),
+        ):
+            self.assertFails("argument_invalid", "give its ObjectCode of PTX to Skeleton.from_ptx", use)
+        self.assertFails("argument_invalid", "a NoneType is no ptxgraft.Kernel", ptxgraft.Graph(self.device).add, None, 1, 1)
 
     def test_what_becomes_an_object_of_cuda_core(self):
         memory, stream = self.device.upload(np.zeros(4, np.float32)), self.device.create_stream()

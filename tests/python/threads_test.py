@@ -97,6 +97,30 @@ class Interrupts(Case):
         child = subprocess.run([sys.executable, "-c", CHILD, "--alarm"], capture_output=True, text=True, timeout=60)
         self.assertEqual(child.stdout, "ready\nTimeoutError\n", child.stderr)
 
+    def test_what_a_handler_raises_comes_out_of_a_batch_and_a_search(self):
+        """Whether it runs within what is called for each result, or as that begins."""
+
+        def ring(number, frame):
+            raise TimeoutError("rang")
+
+        self.addCleanup(signal.signal, signal.SIGALRM, signal.signal(signal.SIGALRM, ring))
+        programs = [{"activation": f"value scale mul.f32 {i}.5 add.f32 -> value"} for i in range(5000)]
+        seen = []
+        task = {"signature": "in u32 x, out u32 y", "set": ["add.u32", "xor.b32"], "reference": "y = x * x * 3u", "genes": 16}
+        task["inputs"] = {"x": {"words": 1, "count": 64}}
+        search = ptxgraft.search.Search(task, seed=1)
+        for long_call in (
+            lambda: skeleton().assemble_many(programs),
+            lambda: skeleton().assemble_many(programs, on_result=lambda i, code: seen.append(i)),
+            lambda: search.run(candidates=1 << 40),
+        ):
+            begin = time.monotonic()
+            signal.setitimer(signal.ITIMER_REAL, 0.5)
+            with self.assertRaisesRegex(TimeoutError, "rang"):
+                long_call()
+            self.assertLess(time.monotonic() - begin, 60)
+        self.assertLess(len(seen), len(programs))
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -55,8 +55,13 @@ typedef enum ptxgraft_tensor_fill PTXGRAFT_C_ENUM {
     PTXGRAFT_FILL_nan = 1
 } ptxgraft_tensor_fill;
 
-/** A tensor in a buffer and the boxes that `cp.async.bulk.tensor` copies; what each value may be is said at
-    cuTensorMapEncodeTiled. Arrays begin with the innermost dimension. */
+/** A tensor in a buffer, and what `cp.async.bulk.tensor` copies of it; what each value may be is said at
+    cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col. Arrays begin with the innermost dimension.
+
+    Without the last four fields the mode is that of tiles: a copy takes a box. With them it is im2col (PTX ISA
+    5.5.4), for tensors of 3 to 5 dimensions C, W, H, D, N: `box` is null, and a copy takes
+    `channels_per_pixel` elements of each of `pixels_per_column` pixels, which it counts within the bounding
+    box of W, H and D that the corners leave, row after row and image after image. */
 typedef struct ptxgraft_tensor_map_options {
     size_t struct_size;
     size_t offset; /**< of the tensor's first element in the buffer; a multiple of 16 */
@@ -65,17 +70,23 @@ typedef struct ptxgraft_tensor_map_options {
     const uint64_t* dims; /**< rank numbers, in elements */
     const uint64_t*
         strides; /**< rank - 1 numbers, in bytes, from the second dimension on; may be null for rank 1 */
-    const uint32_t* box;             /**< rank numbers, in elements */
+    const uint32_t* box;             /**< rank numbers, in elements; null with im2col */
     const uint32_t* element_strides; /**< rank numbers; null: all 1 */
     ptxgraft_tensor_interleave interleave;
     ptxgraft_tensor_swizzle swizzle;
     ptxgraft_tensor_l2_promotion l2_promotion;
     ptxgraft_tensor_fill fill;
+    /* im2col */
+    const int32_t* lower_corner; /**< rank - 2 numbers: from the first pixel to the first of the box */
+    const int32_t* upper_corner; /**< rank - 2 numbers: from the last pixel to the last of the box */
+    uint32_t channels_per_pixel; /**< 1 to 256 */
+    uint32_t pixels_per_column;  /**< 1 to 1024 */
 } ptxgraft_tensor_map_options;
-#define PTXGRAFT_TENSOR_MAP_OPTIONS_INIT                                                                    \
-    {                                                                                                       \
-        sizeof(ptxgraft_tensor_map_options), 0, PTXGRAFT_TENSOR_u8, 0, NULL, NULL, NULL, NULL,              \
-            PTXGRAFT_INTERLEAVE_none, PTXGRAFT_SWIZZLE_none, PTXGRAFT_L2_PROMOTION_none, PTXGRAFT_FILL_zero \
+#define PTXGRAFT_TENSOR_MAP_OPTIONS_INIT                                                                     \
+    {                                                                                                        \
+        sizeof(ptxgraft_tensor_map_options), 0, PTXGRAFT_TENSOR_u8, 0, NULL, NULL, NULL, NULL,               \
+            PTXGRAFT_INTERLEAVE_none, PTXGRAFT_SWIZZLE_none, PTXGRAFT_L2_PROMOTION_none, PTXGRAFT_FILL_zero, \
+            NULL, NULL, 0, 0                                                                                 \
     }
 
 /** Opaque: an argument of a kernel, by value (PTXGRAFT_VALUE). Final. */

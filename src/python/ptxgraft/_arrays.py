@@ -51,14 +51,22 @@ def _interface(array: Any, name: str) -> Optional[dict[str, Any]]:
 
 
 def _check_type(typestr: str) -> int:
-    """Bytes of an element."""
-    if typestr[1] == "V":  # of a struct
-        return int(typestr[2:])
+    """Bytes of an element: "<f4", "<M8[ns]"."""
     if typestr[1] == "O":
         raise invalid("the array holds Python objects; a kernel reads numbers")
     if typestr[0] == (">" if sys.byteorder == "little" else "<"):
         raise invalid(f"the array is of another byte order ({typestr}); array.astype(array.dtype.newbyteorder('=')) copies it")
-    return int(typestr[2:])
+    size = int(typestr[2:].partition("[")[0])
+    return 4 * size if typestr[1] == "U" else size
+
+
+def _check_fields(fields: Any) -> None:
+    """Of a struct, as NumPy's `descr` has them: (name, type or fields, shape)."""
+    for field in fields:
+        if isinstance(field[1], str):
+            _check_type(field[1])
+        else:
+            _check_fields(field[1])
 
 
 def _size(shape: tuple[int, ...], strides: Optional[tuple[int, ...]], item: int) -> int:
@@ -77,10 +85,18 @@ def alignment_of(item: int, is_complex: bool) -> int:
     return size if size & (size - 1) == 0 else 1
 
 
+def _is_masked(array: Any) -> bool:
+    """Whether elements of a numpy.ma.MaskedArray are masked: its interface does not say it."""
+    masked = sys.modules.get("numpy.ma")
+    return masked is not None and isinstance(array, masked.MaskedArray) and bool(masked.is_masked(array))
+
+
 def _of_interface(interface: dict[str, Any], is_host: bool, owner: Any) -> Place:
     item = _check_type(interface["typestr"])
-    if interface.get("mask") is not None:
-        raise invalid("the array has a mask")
+    if interface["typestr"][1] == "V":
+        _check_fields(interface.get("descr") or ())
+    if interface.get("mask") is not None or _is_masked(owner):
+        raise invalid("the array has a mask; its filled() is an array without")
     size = _size(tuple(interface["shape"]), interface.get("strides"), item)
     address, read_only = interface["data"]
     kind = interface["typestr"][1]

@@ -12,7 +12,7 @@ from ptxgraft._assembler import Stop
 from ptxgraft._device import Device
 from ptxgraft._graft import GraftOptions, Stubs
 from ptxgraft._kernel import Kernel
-from ptxgraft._library import NULL, Error, Options, ffi, last_error, lib
+from ptxgraft._library import Error, Options, ffi, last_error, lib
 from ptxgraft._machine_code import MachineCode
 from ptxgraft._progress import Counter, Progress
 
@@ -51,7 +51,12 @@ def _on_result(candidate: int, status: int, code: Any, kernel: Any, payload: Any
         work.end(error)
 
 
-ffi.def_extern(name="ptxgraft_python_on_result")(_on_result)
+def _keep_raised(kind: object, error: BaseException, traceback: Any) -> None:
+    """What a handler of a signal raised as a call began: it ends the batch as well."""
+    ffi.from_handle(traceback.tb_frame.f_locals["payload"]).end(error)
+
+
+ffi.def_extern(name="ptxgraft_python_on_result", onerror=_keep_raised)(_on_result)
 
 
 class _Interruptible:
@@ -135,7 +140,7 @@ def graft_many(
         kernel = None if status else Kernel._new(device, handle)
         on_result(candidate, last_error(status) if kernel is None else kernel)
         if kernel is not None:
-            kernel._handle = NULL  # what the call brings lasts as long as it
+            del kernel._handle  # what the call brings lasts as long as it
 
     batch = _run(skeleton, device, candidates, options, many, hand_on, progress)
     results: list[Union[Kernel, Error]] = []
@@ -161,7 +166,7 @@ def assemble_many(
         code = None if status else MachineCode._new(handle)
         on_result(candidate, last_error(status) if code is None else code)
         if code is not None:
-            code._handle = NULL
+            del code._handle
 
     batch = _run(skeleton, None, candidates, options, many, hand_on, progress)
     results: list[Union[MachineCode, Error]] = []

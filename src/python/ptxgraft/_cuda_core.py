@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
-from ptxgraft._library import invalid
+from ptxgraft._library import Error, invalid
 
 
 def module() -> Any:
@@ -29,6 +29,15 @@ def ptx_of(code: Any) -> Optional[str]:
         raise invalid(f"the ObjectCode is {kind}, and a skeleton is made of ptx")
     text = code.code
     return text if isinstance(text, str) else bytes(text).rstrip(b"\0").decode()
+
+
+def no_kernel(value: Any) -> Error:
+    """The error of what is given in the place of a kernel. A cuda.core.Kernel is a handle of the driver, which says neither what code it is
+    nor what a launch of it needs to know: its entry's shapes and shared memory, and what each parameter is."""
+    message = f"a {type(value).__name__} is no ptxgraft.Kernel"
+    if hasattr(value, "arguments_info") and hasattr(value, "handle"):
+        message = "a cuda.core.Kernel does not tell its code: give its ObjectCode of PTX to Skeleton.from_ptx, and graft a kernel of that"
+    return invalid(message)
 
 
 def device_name(device: Any) -> Optional[str]:

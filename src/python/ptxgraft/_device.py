@@ -249,8 +249,8 @@ class Device(Handle):
     def create_event(self) -> Event:
         return Event(self)
 
-    def __repr__(self) -> str:
-        return f"<ptxgraft.Device {self.name}, {self.target}>"
+    def _description(self) -> str:
+        return f"{self.name}, {self.target}"
 
 
 def _no_device(value: Any) -> str:
@@ -328,9 +328,12 @@ class Buffer(Handle):
 
     def read(self, size: Optional[int] = None, offset: int = 0) -> bytes:
         """Bytes from `offset` on; waits for launches that came before."""
+        if size is not None and size < 0:
+            raise invalid(f"{size} bytes are wanted")
         count = self.size - offset if size is None else size
-        data = ffi.new("char[]", max(count, 0) + 1)
-        check(lib.ptxgraft_buffer_read(data, self._handle, offset, max(count, 0)))
+        count = max(count, 0)
+        data = ffi.new("char[]", count + 1)
+        check(lib.ptxgraft_buffer_read(data, self._handle, offset, count))
         return bytes(ffi.buffer(data, count))
 
     def read_into(self, array: Any, offset: int = 0) -> None:
@@ -345,7 +348,7 @@ class Buffer(Handle):
         import numpy
 
         kind = numpy.dtype(dtype if dtype is not None else self._dtype if isinstance(self._dtype, numpy.dtype) else numpy.uint8)
-        if self.size % kind.itemsize:
+        if not kind.itemsize or self.size % kind.itemsize:
             raise invalid(f"the buffer's {self.size} bytes are no whole number of {kind}")
         if shape is None:
             is_like = dtype is None and self._shape is not None and isinstance(self._dtype, numpy.dtype)
@@ -384,9 +387,8 @@ class Buffer(Handle):
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def __repr__(self) -> str:
-        where = "closed" if self._address is None else f"at {self._address:#x}"
-        return f"<ptxgraft.Buffer of {self.size} bytes {where} on {self._device.name}>"
+    def _description(self) -> str:
+        return f"of {self.size} bytes at {self.address:#x} on {self._device.name}"
 
 
 class Stream(Handle):

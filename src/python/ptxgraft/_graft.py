@@ -41,6 +41,8 @@ _DEFAULTS = GraftOptions()
 
 def graft_list(stubs: Stubs, skeleton: Skeleton, options: Options) -> tuple[object, int]:
     """A C list of grafts, kept by the options."""
+    if not isinstance(stubs, Mapping):
+        raise invalid(f"a {type(stubs).__name__} is no mapping from sites to stubs")
     if not stubs:
         return NULL, 0
     grafts = options.keep(ffi.new("ptxgraft_graft[]", len(stubs)))
@@ -49,7 +51,7 @@ def graft_list(stubs: Stubs, skeleton: Skeleton, options: Options) -> tuple[obje
             stub = skeleton.site(site).stub(stub)
         elif not isinstance(stub, Stub):
             raise invalid(f"the stub of site {site!r} is a {type(stub).__name__}, neither a Stub nor a program")
-        elif stub._handle == NULL:
+        elif stub.is_closed:
             raise invalid(f"the stub of site {site!r} is closed")
         graft.site = options.keep(ffi.new("char[]", name_bytes(site)))
         graft.stub = options.keep(stub)._handle

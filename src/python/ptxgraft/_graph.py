@@ -97,5 +97,5 @@ class Graph(Handle):
     def __len__(self) -> int:
         return int(lib.ptxgraft_graph_get_size(self._handle))
 
-    def __repr__(self) -> str:
-        return f"<ptxgraft.Graph of {len(self)} launches>"
+    def _description(self) -> str:
+        return f"of {len(self)} launches"

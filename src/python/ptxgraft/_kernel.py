@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional
 
-from ptxgraft import _arrays
+from ptxgraft import _arrays, _cuda_core
 from ptxgraft._device import Buffer, Device, Stream
 from ptxgraft._library import (
     NULL,
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from ptxgraft._skeleton import Skeleton
 
 _ONE = (1, 1, 1)
+_KEPT_TYPES = (int, tuple, type(None))
 # What a handler of a signal raised while a thread was within a launch, by the thread.
 _raised: dict[int, BaseException] = {}
 
@@ -106,12 +107,13 @@ class _Frame:
 
     def set_shape(self, key: tuple[Any, ...]) -> None:
         grid, block, shared_size, cluster, cooperative, budget, limit = key
-        options = self.options
+        options, self.key = self.options, None  # until all of it is set
         options.grid, options.block = dimensions(grid), dimensions(block)
         options.cluster = _ONE if cluster is None else dimensions(cluster)
         options.shared_size, options.cooperative = shared_size, cooperative
         options.instruction_budget, options.time_limit_ms = budget, limit
-        self.key = key
+        # A list may be another one by the next launch.
+        self.key = key if all(type(extents) in _KEPT_TYPES for extents in (grid, block, cluster)) else None
 
 
 def _check_launch(status: int) -> None:
@@ -146,6 +148,8 @@ class Kernel(Handle):
 
     @classmethod
     def _make(cls, skeleton: Skeleton, device: Device, options: Options) -> Kernel:
+        if not isinstance(device, Device):
+            raise invalid(f"a {type(device).__name__} is no ptxgraft.Device")
         return cls._new(device, cls._create(lib.ptxgraft_kernel_create, skeleton._handle, device._handle, options.struct))
 
     @classmethod
@@ -183,7 +187,10 @@ class Kernel(Handle):
         kept: Optional[_Lent] = None
         try:
             key = (grid, block, shared_size, cluster, cooperative, instruction_budget, time_limit_ms)
-            if frame.key != key:
+            try:
+                if frame.key != key:
+                    frame.set_shape(key)
+            except ValueError:  # NumPy's arrays are not compared as a whole
                 frame.set_shape(key)
             if len(arguments) != frame.count:
                 raise self._count_error(len(arguments))
@@ -201,6 +208,8 @@ class Kernel(Handle):
             if stream is not None:
                 stream = stream if type(stream) is Stream else self.device.borrow_stream(stream)
                 frame.options.stream = stream._handle
+            if kept is not None:
+                kept.lend()
             status = lib.ptxgraft_kernel_launch(self._handle, frame.options, frame.slots, index)
             if status or _raised:
                 _check_launch(status)
@@ -298,8 +307,8 @@ class Kernel(Handle):
         handle = Buffer._create(lib.ptxgraft_buffer_create_from_variable, self._handle, name_bytes(name))
         return Buffer._new(self.device, handle)
 
-    def __repr__(self) -> str:
-        return f"<ptxgraft.Kernel {self.entry} on {self.device.name}>"
+    def _description(self) -> str:
+        return f"{self.entry} on {self.device.name}"
 
     def _repr_html_(self) -> str:
         from html import escape
@@ -311,6 +320,11 @@ class Kernel(Handle):
             f"<tr><th>type</th><th>parameter</th><th>bytes</th></tr>{rows}</table>"
             f"<details><summary>PTX</summary><pre>{escape(self.ptx)}</pre></details>"
         )
+
+
+def check_kernel(kernel: Any) -> None:
+    if not isinstance(kernel, Kernel):
+        raise _cuda_core.no_kernel(kernel)
 
 
 def _store_number(store: Any, value: Any, parameter: Parameter) -> None:
@@ -328,8 +342,7 @@ class _Lent:
     def __init__(self, kernel: Kernel):
         self._kernel = kernel
         self._buffers: dict[tuple[int, int], Buffer] = {}
-        # With the index of the argument, and the bytes that an array has that is read-only.
-        self._copies: list[tuple[Buffer, _arrays.Place, int, Optional[bytes]]] = []
+        self._copies: list[_Copy] = []
         self._in_place: list[_arrays.Place] = []  # whose memory lasts as long as this
 
     def set(self, store: Any, argument: Any, index: int) -> None:
@@ -344,19 +357,19 @@ class _Lent:
         elif data is not None:
             ffi.memmove(store, data, parameter.size)
         elif parameter.size != 8 or parameter.type[0] == "f":
-            raise invalid(f"argument {index} is an array, and parameter {parameter.name} is a .{parameter.type}, no address", index)
+            noun = type(argument).__name__
+            raise invalid(f"argument {index} is a {noun}, and parameter {parameter.name} is a .{parameter.type}, no address", index)
         else:
-            store[0] = self._address(argument, index)
+            self._set_array(store, argument, index)
 
-    def _address(self, array: Any, index: int) -> int:
-        """Two arguments over the same memory have one address."""
-        place = _arrays.place_of(array, index)
-        if place.is_host and not place.read_only and self._kernel.device.process_memory:
-            return self._address_in_place(place, index)
-        key = (place.address, place.size)
-        if key not in self._buffers:
-            self._buffers[key] = self._lend(array, place, index)
-        return self._buffers[key].address
+    def _set_array(self, store: Any, array: Any, index: int) -> None:
+        place, device = _arrays.place_of(array, index), self._kernel.device
+        if place.is_host and device.is_emulator and (place.read_only or not device.process_memory):
+            self._copies = _joined(self._copies, _Copy(store, place, index))
+        elif place.is_host and device.process_memory:
+            store[0] = self._address_in_place(place, index)
+        else:
+            store[0] = self._address(array, place, index)
 
     def _address_in_place(self, place: _arrays.Place, index: int) -> int:
         try:
@@ -367,30 +380,85 @@ class _Lent:
         self._in_place.append(place)
         return place.address
 
-    def _lend(self, array: Any, place: _arrays.Place, index: int) -> Buffer:
-        device = self._kernel.device
-        if place.is_host and device.is_emulator:
-            copy = device.allocate(place.size)
-            before = bytes(ffi.buffer(ffi.cast("char*", place.address), place.size)) if place.read_only else None
-            copy._write(place if before is None else _arrays.place_of(before), 0)
-            self._copies.append((copy, place, index, before))
-            return copy
+    def _address(self, array: Any, place: _arrays.Place, index: int) -> int:
+        """Of an array on a GPU."""
+        key = (place.address, place.size)
         try:
-            return device._borrow(place, array)
+            buffer = self._buffers.get(key) or self._kernel.device._borrow(place, array)
         except Error as error:
             error.index = index
             raise
+        self._buffers[key] = buffer
+        return buffer.address
 
     @property
     def copy_count(self) -> int:
         return len(self._copies)
 
+    def lend(self) -> None:
+        """Copies the host's arrays, and tells the kernel where they are."""
+        for copy in self._copies:
+            copy.lend(self._kernel.device)
+
     def give_back(self) -> None:
-        for copy, place, index, before in self._copies:
-            if before is None:
-                check(lib.ptxgraft_buffer_read(ffi.cast("char*", place.address), copy._handle, 0, place.size))
-            elif copy.read() != before:
+        for copy in self._copies:
+            copy.give_back()
+
+
+class _Copy:
+    """A copy of an array of the host in the emulator's memory; arrays that overlap have one, and overlap there too."""
+
+    __slots__ = ("begin", "end", "_members", "_buffer", "_before")
+    _buffer: Buffer
+
+    def __init__(self, store: Any, place: _arrays.Place, index: int):
+        self.begin, self.end = place.address, place.address + place.size
+        self._members: list[tuple[Any, _arrays.Place, int]] = [(store, place, index)]  # and the argument
+        self._before: Optional[bytes] = None  # where an array is read-only
+
+    def is_beside(self, other: _Copy) -> bool:
+        """Whether they share bytes, or are of the same empty array."""
+        return (self.begin < other.end and other.begin < self.end) or (self.begin, self.end) == (other.begin, other.end)
+
+    def join(self, other: _Copy) -> None:
+        self.begin, self.end = min(self.begin, other.begin), max(self.end, other.end)
+        self._members = other._members + self._members
+
+    def lend(self, device: Device) -> None:
+        size = self.end - self.begin
+        memory: Any = ffi.cast("char*", self.begin)
+        if any(place.read_only for _, place, _ in self._members):
+            self._before = bytes(ffi.buffer(memory, size))
+            memory = ffi.from_buffer(self._before)
+        self._buffer = device.allocate(size)
+        check(lib.ptxgraft_buffer_write(self._buffer._handle, 0, memory, size))
+        for store, place, _ in self._members:
+            store[0] = self._buffer.address + place.address - self.begin
+
+    def give_back(self) -> None:
+        """Elements of an array that may be written; of one that is read-only the kernel changed nothing else."""
+        expected = None if self._before is None else bytearray(self._before)
+        for _, place, _ in self._members:
+            if not place.read_only:
+                offset = place.address - self.begin
+                check(lib.ptxgraft_buffer_read(ffi.cast("char*", place.address), self._buffer._handle, offset, place.size))
+                if expected is not None:
+                    expected[offset : offset + place.size] = self._buffer.read(place.size, offset)
+        if expected is None or self._buffer.read() == expected:
+            return
+        after = self._buffer.read()
+        for _, place, index in self._members:
+            part = slice(place.address - self.begin, place.address - self.begin + place.size)
+            if after[part] != expected[part]:
                 raise Error("memory_read_only", f"the kernel wrote to argument {index}, and the array is read-only", index=index)
+
+
+def _joined(copies: list[_Copy], new: _Copy) -> list[_Copy]:
+    """The copies with another one, which takes in those that it overlaps."""
+    beside = [copy for copy in copies if copy.is_beside(new)]
+    for copy in beside:
+        new.join(copy)
+    return [*(copy for copy in copies if copy not in beside), new]
 
 
 class PlannedLaunch:
@@ -399,6 +467,7 @@ class PlannedLaunch:
     __slots__ = ("struct", "frame", "_kernel", "_arguments", "_lent")
 
     def __init__(self, kernel: Kernel, key: tuple[Any, ...], arguments: tuple[Any, ...]):
+        check_kernel(kernel)
         self._kernel, self._arguments, self._lent = kernel, arguments, _Lent(kernel)
         self.frame = frame = _Frame(kernel.parameters, kernel.device.is_emulator)
         try:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Optional, Union
+from operator import index
+from typing import TYPE_CHECKING, Any, Optional, Union
 
 if "t" in getattr(sys, "abiflags", ""):
     raise ImportError("ptxgraft needs the GIL: its extension is built for the stable ABI, which free-threaded Python does not load")
@@ -124,7 +125,17 @@ class Handle:
 
     __slots__ = ("_handle", "__weakref__")
     _noun = ""  # of ptxgraft_<noun>_destroy
-    _handle: Any
+    _handle: Any  # until it is closed
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name == "_handle":
+                raise invalid(f"the {self._noun.replace('_', ' ')} is closed")
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError(f"a {type(self).__name__} is an object of this process: it is neither pickled nor copied")
 
     @classmethod
     def _create(cls, function: Callable[..., int], *arguments: Any) -> Any:
@@ -137,11 +148,27 @@ class Handle:
 
     def close(self) -> None:
         """Destroys it now; calls with it are errors from then on."""
-        if self._handle != NULL:
+        if not self.is_closed:
             for call in closing:
                 call(self)
-            ffi.release(self._handle)
-            self._handle = NULL
+            handle = self._handle
+            del self._handle
+            ffi.release(handle)
+
+    @property
+    def is_closed(self) -> bool:
+        try:
+            object.__getattribute__(self, "_handle")
+        except AttributeError:
+            return True
+        return False
+
+    def __repr__(self) -> str:
+        what = "closed" if self.is_closed else self._description()
+        return f"<{type(self).__module__.partition('._')[0]}.{type(self).__name__}{what and ' '}{what}>"
+
+    def _description(self) -> str:
+        return ""
 
 
 def info(name: str, getter: Callable[..., int], *arguments: Any) -> Any:
@@ -178,8 +205,6 @@ class Options:
 
     def handle(self, field: str, value: Optional[Handle]) -> None:
         if value is not None:
-            if value._handle == NULL:
-                raise invalid(f"{field} is closed")
             setattr(self.struct, field, self.keep(value)._handle)
 
 
@@ -220,11 +245,16 @@ Dimensions = Union[int, Sequence[int]]
 
 def dimensions(value: Dimensions) -> tuple[int, int, int]:
     """x, y, z of a grid or block; what is not said is 1."""
-    if isinstance(value, int):
-        return value, 1, 1
-    x, y, z = (*value, 1, 1, 1)[:3]
-    if len(value) > 3:
-        raise invalid(f"{tuple(value)} has more than three dimensions")
+    try:
+        return index(value), 1, 1  # type: ignore[arg-type]
+    except TypeError:  # no number
+        pass
+    if isinstance(value, (str, bytes)) or not hasattr(value, "__len__"):
+        raise invalid(f"{value!r} is neither a number nor up to three numbers of x, y, z")
+    extents = tuple(index(extent) for extent in value)  # type: ignore[union-attr]
+    if len(extents) > 3:
+        raise invalid(f"{extents} has more than three dimensions")
+    x, y, z = (*extents, 1, 1, 1)[:3]
     return x, y, z
 
 

@@ -157,8 +157,8 @@ class MachineCode(Handle):
     def losses(self) -> tuple[Loss, ...]:
         return tuple(Loss(loss.code, decode(loss.message)) for loss in self._all("loss", "loss_info"))
 
-    def __repr__(self) -> str:
-        return f"<ptxgraft.MachineCode by {self.assembler or 'nobody'}: {', '.join(f.name for f in self.functions)}>"
+    def _description(self) -> str:
+        return f"by {self.assembler or 'nobody'}: {', '.join(f.name for f in self.functions)}"
 
     def _repr_html_(self) -> str:
         from html import escape

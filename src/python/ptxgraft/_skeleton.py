@@ -184,6 +184,8 @@ class Skeleton(Handle):
     def from_ptx(cls, ptx: Any) -> Skeleton:
         """Takes PTX with markers, or without any: a `str`, or a cuda.core.ObjectCode of PTX."""
         text = ptx if isinstance(ptx, str) else _cuda_core.ptx_of(ptx)
+        if text is None and hasattr(ptx, "arguments_info"):
+            raise _cuda_core.no_kernel(ptx)
         if text is None:
             raise invalid(f"a {type(ptx).__name__} is no PTX: neither a str nor an ObjectCode")
         data = text.encode()
@@ -325,8 +327,8 @@ class Skeleton(Handle):
         """Makes what the `link` route needs and measures whether it pays: from now on the route `auto` may link."""
         return _machine_code.prepare(self, _graft.graft_options({}, options, self))
 
-    def __repr__(self) -> str:
-        return f"<ptxgraft.Skeleton of {', '.join(self.entries)} for {self.target}, sites: {', '.join(s.name for s in self.sites)}>"
+    def _description(self) -> str:
+        return f"of {', '.join(self.entries)} for {self.target}, sites: {', '.join(s.name for s in self.sites)}"
 
     def _repr_html_(self) -> str:
         from html import escape

@@ -73,8 +73,8 @@ class Stub(Handle):
         bits = ffi.new("uint64_t[]", list(constants))
         return self._new(self._create(lib.ptxgraft_stub_create_with_constants, self._handle, bits, len(bits)))
 
-    def __repr__(self) -> str:
-        return f"<ptxgraft.Stub of {self.instruction_count} instructions>"
+    def _description(self) -> str:
+        return f"of {self.instruction_count} instructions"
 
     def _repr_html_(self) -> str:
         from html import escape

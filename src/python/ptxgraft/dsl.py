@@ -245,4 +245,9 @@ def _emit_body(handle: Any, payload: Any) -> int:
     return 0
 
 
-ffi.def_extern(name="ptxgraft_python_emit_body")(_emit_body)
+def _keep_raised(kind: object, error: BaseException, traceback: Any) -> None:
+    """What a handler of a signal raised as the call began."""
+    ffi.from_handle(traceback.tb_frame.f_locals["payload"]).raised = error
+
+
+ffi.def_extern(name="ptxgraft_python_emit_body", error=1, onerror=_keep_raised)(_emit_body)

@@ -16,7 +16,7 @@ import jax
 import numpy
 
 from ptxgraft._device import Device
-from ptxgraft._kernel import Kernel, PlannedLaunch
+from ptxgraft._kernel import Kernel, PlannedLaunch, check_kernel
 from ptxgraft._library import NULL, Dimensions, Error, Handle, check, closing, ffi, invalid, lib
 
 
@@ -182,6 +182,7 @@ def call(kernel: Kernel, launch: Launch, *inputs: Any, output: Any = None, vmap_
     >>> square(jax.numpy.array([1.0, 2.0, 3.0])).tolist()
     [1.0, 4.0, 9.0]
     """
+    check_kernel(kernel)
     if vmap_method not in ("sequential", "broadcast_all"):
         raise invalid(f"there is no vmap_method {vmap_method!r}; there are sequential, broadcast_all")
     arrays = [jax.numpy.asarray(array) for array in inputs]

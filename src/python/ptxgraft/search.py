@@ -292,7 +292,12 @@ def _progress(ledger: Any, payload: Any) -> None:
         watch.end(error)
 
 
-ffi.def_extern(name="ptxgraft_python_progress")(_progress)
+def _keep_raised(kind: object, error: BaseException, traceback: Any) -> None:
+    """What a handler of a signal raised as a call began: it ends the run as well."""
+    ffi.from_handle(traceback.tb_frame.f_locals["payload"]).end(error)
+
+
+ffi.def_extern(name="ptxgraft_python_progress", onerror=_keep_raised)(_progress)
 
 
 class Page(str):

@@ -360,8 +360,8 @@ class Program(Handle):
         struct = _compile_options(options).struct
         return Stub._new(Stub._create(lib.ptxgraft_stub_create_from_compiled, self._handle, self.machine._handle, struct))
 
-    def __repr__(self) -> str:
-        return f"<ptxgraft.stack.Program {str(self)!r}>"
+    def _description(self) -> str:
+        return f"{str(self)!r}"
 
 
 class Sampler(Handle):

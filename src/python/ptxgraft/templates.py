@@ -17,7 +17,7 @@ from ptxgraft import _graft
 from ptxgraft._cache import Cache
 from ptxgraft._device import Buffer, Device, Stream
 from ptxgraft._graft import Stubs
-from ptxgraft._kernel import Kernel
+from ptxgraft._kernel import Kernel, check_kernel
 from ptxgraft._library import NULL, Handle, Options, bytes_of, check, decode, enum_name, ffi, info, invalid, lib, name_bytes, text_of
 from ptxgraft._skeleton import Skeleton, _cuda_options
 
@@ -200,7 +200,8 @@ class Plan(Handle):
 
     def launch(self, kernel: Kernel, buffers: Sequence[Optional[Buffer]], stream: Optional[Stream] = None) -> None:
         """Launches a kernel with a buffer for each tensor, in their order, None where a tensor may be."""
-        closed = [i for i, buffer in enumerate(buffers) if buffer is not None and buffer._handle == NULL]
+        check_kernel(kernel)
+        closed = [i for i, buffer in enumerate(buffers) if buffer is not None and buffer.is_closed]
         if closed:
             raise invalid(f"buffer {closed[0]} is closed", closed[0])
         handles = ffi.new("ptxgraft_buffer*[]", [NULL if buffer is None else buffer._handle for buffer in buffers])

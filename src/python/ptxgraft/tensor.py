@@ -3,20 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Optional
+from typing import Any, NamedTuple, Optional
 
 from ptxgraft._device import Buffer
 from ptxgraft._library import Options, check, enum_value, ffi, invalid, lib
 
 
+class Im2col(NamedTuple):
+    """What a copy takes of a tensor of 3 to 5 dimensions C, W, H, D, N (PTX ISA 5.5.4): `channels_per_pixel` elements of each of
+    `pixels_per_column` pixels, which are counted within a bounding box, row after row and image after image. `lower_corner` leads from
+    the first pixel of W, H and D to the box's first, `upper_corner` from the last pixel to the box's last."""
+
+    lower_corner: Sequence[int]
+    upper_corner: Sequence[int]
+    channels_per_pixel: int  #: 1 to 256
+    pixels_per_column: int  #: 1 to 1024
+
+
+def _set_list(options: Options, field: str, c_type: str, values: Sequence[int], rank: int, count: int) -> None:
+    if len(values) != count:
+        raise invalid(f"{field} has {len(values)} numbers, and a tensor of {rank} dimensions {count}")
+    setattr(options.struct, field, options.keep(ffi.new(c_type, list(values))))
+
+
 class TensorMap:
-    """A tensor in a buffer and the boxes that are copied of it. Lists begin with the innermost dimension; `strides` are in bytes,
-    from the second dimension on. It keeps the buffer.
+    """A tensor in a buffer and what is copied of it: boxes, or with `im2col` columns of pixels. Lists begin with the innermost
+    dimension; `strides` are in bytes, from the second dimension on. It keeps the buffer.
 
     >>> import ptxgraft
     >>> buffer = ptxgraft.Device("emulator").allocate(64 * 64 * 4)
     >>> len(bytes(ptxgraft.tensor.TensorMap(buffer, "f32", dims=[64, 64], strides=[256], box=[16, 16])))
     128
+    >>> corners = ptxgraft.tensor.Im2col([-1, -1], [-1, -1], channels_per_pixel=16, pixels_per_column=64)  # 3 x 3, padded by 1
+    >>> images = ptxgraft.tensor.TensorMap(buffer, "f32", dims=[16, 8, 8, 4], strides=[64, 512, 4096], im2col=corners)
     """
 
     __slots__ = ("_bytes", "_buffer")
@@ -28,7 +47,8 @@ class TensorMap:
         *,
         dims: Sequence[int],
         strides: Sequence[int] = (),
-        box: Sequence[int],
+        box: Optional[Sequence[int]] = None,
+        im2col: Optional[Im2col] = None,
         element_strides: Optional[Sequence[int]] = None,
         offset: int = 0,
         interleave: str = "none",
@@ -39,6 +59,8 @@ class TensorMap:
         options = Options("tensor_map_options")
         struct, rank = options.struct, len(dims)
         struct.offset, struct.rank, struct.type = offset, rank, enum_value("TENSOR", type)
+        if (box is None) == (im2col is None):
+            raise invalid("a tensor map has box or im2col" + (", not both" if box is not None else ""))
         for field, c_type, values, count in (
             ("dims", "uint64_t[]", dims, rank),
             ("strides", "uint64_t[]", strides, rank - 1),
@@ -46,9 +68,13 @@ class TensorMap:
             ("element_strides", "uint32_t[]", element_strides, rank),
         ):
             if values is not None:
-                if len(values) != count:
-                    raise invalid(f"{field} has {len(values)} numbers, and a tensor of {rank} dimensions {count}")
-                setattr(struct, field, options.keep(ffi.new(c_type, list(values))))
+                _set_list(options, field, c_type, values, rank, count)
+        if im2col is not None:
+            if not 3 <= rank <= 5:
+                raise invalid(f"a tensor has {rank} dimensions, with im2col 3 to 5")
+            _set_list(options, "lower_corner", "int32_t[]", im2col.lower_corner, rank, rank - 2)
+            _set_list(options, "upper_corner", "int32_t[]", im2col.upper_corner, rank, rank - 2)
+            struct.channels_per_pixel, struct.pixels_per_column = im2col.channels_per_pixel, im2col.pixels_per_column
         struct.interleave, struct.swizzle = enum_value("INTERLEAVE", interleave), enum_value("SWIZZLE", swizzle)
         struct.l2_promotion, struct.fill = enum_value("L2_PROMOTION", l2_promotion), enum_value("FILL", fill)
         encoded: Any = ffi.new("ptxgraft_tensor_map*")

@@ -8,7 +8,7 @@ from typing import Any, Optional, Union
 import torch
 
 from ptxgraft._device import Device
-from ptxgraft._kernel import Kernel
+from ptxgraft._kernel import Kernel, check_kernel
 from ptxgraft._library import Dimensions, invalid
 
 #: grid, block and arguments of a launch, from the inputs and the output
@@ -57,6 +57,7 @@ def op(
 
 
 def _launch(kernel: Kernel, launch: Launch, tensors: Sequence[torch.Tensor], out: torch.Tensor) -> None:
+    check_kernel(kernel)
     device: Device = kernel.device
     if out.is_cuda == device.is_emulator:
         raise invalid(f"the tensors are on {out.device}, and the kernel on {device.name}")
