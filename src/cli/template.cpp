@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <filesystem>
@@ -30,6 +31,7 @@ struct TemplateFlags {
     ChosenTemplate chosen;
     CudaFlags cuda;
     std::string launch_folder, output;
+    std::vector<std::string> null;
     std::uint32_t multiprocessors = 1;
     std::optional<std::uint64_t> inputs;  // the seed
     bool source = false, describe = false, json = false;
@@ -110,9 +112,15 @@ Json number_json(const TemplateParameter& parameter) {
     return {{"bytes", hex}};
 }
 
-Json argument_json(const TemplateLaunch& launch, const TemplateParameter& parameter) {
+using Names = std::vector<std::string>;
+bool has_name(const Names& names, const std::string& name) {
+    return std::ranges::find(names, name) != names.end();
+}
+
+Json argument_json(const TemplateLaunch& launch, const TemplateParameter& parameter, const Names& null) {
     if (parameter.tensor == TemplateParameter::no_tensor) return number_json(parameter);
     const std::string& buffer = launch.tensors[parameter.tensor].name;
+    if (has_name(null, buffer)) return {{"u64", 0}};
     if (!parameter.map) return {{"buffer", buffer}};
     const TensorMapOptions& map = *parameter.map;
     const auto word = [](const auto& words, auto value) { return words[static_cast<unsigned>(value)]; };
@@ -147,12 +155,13 @@ Json buffer_json(const TemplateTensor& tensor) {
     return json;
 }
 
-Json launch_json(const TemplateLaunch& launch) {
+Json launch_json(const TemplateLaunch& launch, const Names& null) {
     const auto extents = [](const Dim3& dims) { return Json{dims.x, dims.y, dims.z}; };
     Json buffers = Json::object(), arguments = Json::array();
-    for (const TemplateTensor& tensor : launch.tensors) buffers[tensor.name] = buffer_json(tensor);
+    for (const TemplateTensor& tensor : launch.tensors)
+        if (!has_name(null, tensor.name)) buffers[tensor.name] = buffer_json(tensor);
     for (const TemplateParameter& parameter : launch.parameters)
-        arguments.push_back(argument_json(launch, parameter));
+        arguments.push_back(argument_json(launch, parameter, null));
     return {{"entry", launch.entry},
             {"grid", extents(launch.config.grid)},
             {"block", extents(launch.config.block)},
@@ -162,9 +171,24 @@ Json launch_json(const TemplateLaunch& launch) {
             {"args", std::move(arguments)}};
 }
 
-void write_inputs(const TemplateLaunch& launch, const std::filesystem::path& folder, std::uint64_t seed) {
+// The tensors of --null, and with random inputs those whose random elements would mean nothing.
+Names null_tensors(const TemplateFlags& flags, const TemplateLaunch& launch) {
+    Names null = flags.null;
+    for (const std::string& name : null) {
+        const auto tensor = std::ranges::find(launch.tensors, name, &TemplateTensor::name);
+        if (tensor == launch.tensors.end() || !tensor->nullable)
+            fail_usage(fmt::format("--null: no tensor {} may be a null pointer", name));
+    }
+    for (const TemplateTensor& tensor : launch.tensors)
+        if (flags.inputs && tensor.is_places) null.push_back(tensor.name);
+    return null;
+}
+
+void write_inputs(const TemplateLaunch& launch, const std::filesystem::path& folder, std::uint64_t seed,
+                  const Names& null) {
     for (const TemplateTensor& tensor : launch.tensors) {
         if (tensor.access != TensorAccess::in && tensor.access != TensorAccess::modified) continue;
+        if (has_name(null, tensor.name)) continue;
         const Array array{std::string(find_type(tensor.type)->dtype), tensor.shape,
                           random_bytes(tensor, seed)};
         take(write_file((folder / (tensor.name + ".npy")).string(), write_npy(array)));
@@ -176,19 +200,21 @@ void write_launch(const TemplateFlags& flags, const Template& from) {
     const Choices choices = choices_of(flags.chosen);
     TemplateLaunch launch = take(from.launch(dimensions_of(flags.chosen), choices, flags.multiprocessors));
     set_numbers(flags.chosen, launch);
+    const Names null = null_tensors(flags, launch);
     const Skeleton skeleton = compile_template(from, choices, flags.cuda);
     const fs::path folder(flags.launch_folder);
     std::error_code error;
     fs::create_directories(folder, error);
     take(write_file((folder / "kernel.ptx").string(), skeleton.ptx()));
-    take(write_file((folder / "launch.json").string(), json_text(launch_json(launch))));
-    if (flags.inputs) write_inputs(launch, folder, *flags.inputs);
+    take(write_file((folder / "launch.json").string(), json_text(launch_json(launch, null))));
+    if (flags.inputs) write_inputs(launch, folder, *flags.inputs, null);
 }
 
 void show_template(const TemplateFlags& flags) {
     const Template from = find_template(flags.chosen);
     if (!flags.launch_folder.empty()) return write_launch(flags, from);
     if (!flags.chosen.dimensions.empty()) fail_usage("--dims is for --launch DIR");
+    if (!flags.null.empty()) fail_usage("--null is for --launch DIR");
     if (!flags.output.empty())
         return take(
             write_file(flags.output, compile_template(from, choices_of(flags.chosen), flags.cuda).ptx()));
@@ -235,7 +261,10 @@ void add_template(CLI::App& app) {
         "tensors are read from and written to DIR/NAME.npy");
     verb->add_option("-o,--output", flags->output,
                      "FILE: write the PTX for the tunables of --set there, - for standard output");
-    verb->add_option("--inputs", flags->inputs, "SEED: write random inputs there too");
+    verb->add_option("--inputs", flags->inputs,
+                     "SEED: write random inputs there too; places and lengths that may be null pointers are");
+    verb->add_option("--null", flags->null, "Tensors that are null pointers in the launch: bias,scale")
+        ->delimiter(',');
     verb->add_option("--multiprocessors", flags->multiprocessors,
                      "Of the device, for kernels whose blocks stay")
         ->check(CLI::Range(1, 1 << 16));

@@ -85,6 +85,22 @@ TEST_F(Cli, TemplateBecomesALaunch) {
         }
 }
 
+TEST_F(Cli, TemplateLaunchesHaveNullPointers) {
+    const std::vector<std::string> made = {"template", "attention/mma", "--dims",   "queries=3,keys=5",
+                                           "--set",    "head_dim=64",   "--launch", "dir",
+                                           "--null",   "lse",           "--inputs", "7"};
+    ASSERT_EQ(ptxgraft(made).status, 0);
+    EXPECT_FALSE(fs::exists("dir/offsets_q.npy"));  // random ones would be places out of bounds
+    const Result ran =
+        ptxgraft({"run", "dir/kernel.ptx", "--launch", "dir/launch.json", "--device", "emulator"});
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    EXPECT_TRUE(fs::exists("dir/out.npy"));
+    EXPECT_FALSE(fs::exists("dir/lse.npy"));
+    EXPECT_THAT(
+        ptxgraft({"template", "gemm/simt", "--launch", "dir", "--dims", "m=5,n=3,k=17", "--null", "a"}).err,
+        HasSubstr("--null: no tensor a may be a null pointer"));
+}
+
 TEST_F(Cli, TryComparesWithTheReference) {
     const Result right = ptxgraft({"try", "gemm/simt", "--dims", "m=9,n=7,k=5", "--expr",
                                    "epilogue=acc = max(acc + bias, 0.0)", "--device", "emulator"});
