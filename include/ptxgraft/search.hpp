@@ -231,9 +231,9 @@ struct Enumeration {
     std::optional<stack::Program> program;
     std::uint32_t instructions = 0;  ///< of the program
     std::uint64_t trials = 0;        ///< instructions that were evaluated
-    /// All shorter programs, and without a program all of `instructions`, were tried. Of values that agree on
-    /// the screen (here at least 256 points, or all) only one is worked on, so a program that needs two of
-    /// them is not seen; with no more points than that there is none.
+    /// All shorter programs, and without a program all of `instructions`, were tried: on a screen of at least
+    /// 256 points, or all, to which points are added where what is right on it is wrong. Approximate forms
+    /// are exact there; what else they may give is looked at of one of the programs that agree on it.
     bool is_complete = true;
 };
 
