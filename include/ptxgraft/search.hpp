@@ -212,7 +212,7 @@ struct ColumnsOptions {
 /// The gate that evaluates programs over cases on the CPU. The space has one site, without effects. Its
 /// descriptor is {instructions, largest error}, where moves are no instructions; what passes `bound` on any
 /// point is infeasible. Errors: Errc::space_invalid; Errc::cases_invalid, also for results that are no values
-/// of an integer's type, or beyond 2^53.
+/// of an integer's type, or are 2^53 or more.
 [[nodiscard]] PTXGRAFT_API Expected<std::unique_ptr<Gate>> columns(const Space& space, Cases cases,
                                                                    const ColumnsOptions& options = {});
 
