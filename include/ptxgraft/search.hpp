@@ -212,7 +212,7 @@ struct ColumnsOptions {
 /// The gate that evaluates programs over cases on the CPU. The space has one site, without effects. Its
 /// descriptor is {instructions, largest error}, where moves are no instructions; what passes `bound` on any
 /// point is infeasible. Errors: Errc::space_invalid; Errc::cases_invalid, also for results that are no values
-/// of an integer's type, or beyond 2^53.
+/// of an integer's type, or are 2^53 or more.
 [[nodiscard]] PTXGRAFT_API Expected<std::unique_ptr<Gate>> columns(const Space& space, Cases cases,
                                                                    const ColumnsOptions& options = {});
 
@@ -231,9 +231,9 @@ struct Enumeration {
     std::optional<stack::Program> program;
     std::uint32_t instructions = 0;  ///< of the program
     std::uint64_t trials = 0;        ///< instructions that were evaluated
-    /// All shorter programs, and without a program all of `instructions`, were tried. Of values that agree on
-    /// the screen (here at least 256 points, or all) only one is worked on, so a program that needs two of
-    /// them is not seen; with no more points than that there is none.
+    /// All shorter programs, and without a program all of `instructions`, were tried: on a screen of at least
+    /// 256 points, or all, to which points are added where what is right on it is wrong. Approximate forms
+    /// are exact there; what else they may give is looked at of one of the programs that agree on it.
     bool is_complete = true;
 };
 

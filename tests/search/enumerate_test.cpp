@@ -1,9 +1,13 @@
 // Enumeration leaves nothing out: of programs drawn at random none is shorter than what it finds.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
+#include <functional>
 #include <random>
+#include <span>
+#include <tuple>
 
 #include "ptxgraft/evaluate.hpp"
 #include "ptxgraft/program.hpp"
@@ -20,7 +24,7 @@ struct Problem {
     stack::Sampler sampler;
 };
 
-Problem problem_of(std::string_view set) {
+Problem problem_of(std::string_view set, std::vector<double> constants = {1, 5}) {
     const auto parsed = stack::InstructionSet::parse(set);
     const auto machine = stack::Machine::make(*parsed, *Signature::parse("in u32 x, in u32 z, out u32 y"));
     stack::SamplerOptions options;
@@ -28,7 +32,7 @@ Problem problem_of(std::string_view set) {
     options.shared = 0.4;
     Problem made{.space = {}, .x = {}, .z = {}, .sampler = *stack::Sampler::make(*machine, options)};
     made.space.sites.push_back({.name = "f", .machine = *machine, .seeds = {}, .max_genes = 64});
-    made.space.constants = {1, 5};
+    made.space.constants = std::move(constants);
     std::mt19937 random(3);
     for (std::size_t k = 0; k < points; ++k) {
         made.x.push_back(static_cast<std::uint32_t>(random()) >> random() % 32);
@@ -97,6 +101,39 @@ Cases sorting_cases(std::size_t inputs) {
         }
     }
     return cases;
+}
+
+// Values that agree on the screen are one: a proof has to come to the points that tell them apart.
+TEST(Enumerate, ProvesNothingByValuesThatOnlyTheScreenTakesForOne) {
+    const Space space = problem_of("min.u32\nadd.u32\nxor.b32\n", {1, 100}).space;
+    for (const std::size_t count : {200u, 3000u}) {
+        std::vector<std::uint32_t> x(count), z(count);
+        for (std::size_t k = 0; k < count; ++k) x[k] = z[k] = static_cast<std::uint32_t>(k * 37 % 100);
+        x[count / 3] = 1000, z[count / 2 + 1] = 77'777;
+        const auto m = [](std::uint32_t value) { return std::min(value, 100u); };
+        const std::tuple<std::uint32_t, std::function<std::uint32_t(std::uint32_t, std::uint32_t)>> all[] = {
+            {0, [&](auto, auto b) { return b; }},
+            {1, [&](auto, auto b) { return m(b); }},
+            {2, [&](auto a, auto b) { return m(b) + a; }},
+            {3, [&](auto a, auto b) { return (m(b) + 1) ^ a; }},
+            {3, [&](auto a, auto b) { return (m(b) + m(a)); }},
+            {4, [&](auto a, auto b) { return (m(b) + m(a)) ^ b; }},
+        };
+        for (const auto& [length, f] : all) {
+            Cases cases{.count = count, .measure = Measure::bits};
+            const auto in_x = std::as_bytes(std::span(x)), in_z = std::as_bytes(std::span(z));
+            cases.inputs = {{in_x.begin(), in_x.end()}, {in_z.begin(), in_z.end()}, {}};
+            cases.right.resize(3);
+            for (std::size_t k = 0; k < count; ++k) cases.right[2].push_back(f(x[k], z[k]));
+            for (const std::uint32_t threads : {1u, 2u}) {
+                const auto found = enumerate(space, cases, {.instructions = 4, .threads = threads});
+                ASSERT_TRUE(found) << message(found.error());
+                ASSERT_TRUE(found->program) << count << ' ' << length;
+                EXPECT_EQ(found->instructions, length) << count;
+                EXPECT_TRUE(found->is_complete);
+            }
+        }
+    }
 }
 
 TEST(Enumerate, SortsThreeValuesBySixInstructions) {

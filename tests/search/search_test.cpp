@@ -471,6 +471,10 @@ TEST(Search, ComparesWordsAsWords) {
     EXPECT_EQ(code_of("in u32 x, out u32 y", Measure::bits, 1e300, 4), Errc::cases_invalid);
     EXPECT_EQ(code_of("in u32 x, out u32 y", Measure::bits, 1.5, 4), Errc::cases_invalid);
     EXPECT_EQ(code_of("in u64 x, out u64 y", Measure::bits, 0x1p60, 8), Errc::cases_invalid);
+    // 2^53 + 1 as a number is that too
+    EXPECT_EQ(code_of("in u64 x, out u64 y", Measure::bits, 0x1p53, 8), Errc::cases_invalid);
+    EXPECT_EQ(code_of("in s64 x, out s64 y", Measure::bits, -0x1p53, 8), Errc::cases_invalid);
+    EXPECT_EQ(code_of("in s64 x, out s64 y", Measure::bits, 1 - 0x1p53, 8), Errc::ok);
     EXPECT_EQ(code_of("in f32 x, out f32 y", Measure::bits, 1, 4), Errc::cases_invalid);
 }
 

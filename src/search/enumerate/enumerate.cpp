@@ -229,11 +229,35 @@ bool Enumerator::is_whole(const Program& program) const {
     return result.status == Status::ok;
 }
 
+// With exact results, which are the screen's.
+std::optional<std::size_t> Enumerator::first_wrong(const Program& program) const {
+    const auto evaluator = stack::Evaluator::make(program, machine(), program_options);
+    if (!evaluator) return std::nullopt;
+    std::vector<std::vector<std::byte>> columns(registers_.size());
+    std::vector<const void*> in(registers_.size());
+    std::vector<void*> out(registers_.size());
+    for (std::size_t r = 0; r < registers_.size(); ++r) {
+        columns[r].resize(cases_.count * registers_[r].bytes());
+        in[r] = cases_.inputs[r].empty() ? nullptr : cases_.inputs[r].data();
+        out[r] = registers_[r].direction == Direction::in ? nullptr : columns[r].data();
+    }
+    evaluator->run({in, out, cases_.count});
+    for (std::size_t k = 0; k < cases_.count; ++k)
+        for (const std::size_t r : outputs_)
+            if (error_of(number_at(columns[r].data(), k, registers_[r].type), cases_.right[r][k],
+                         cases_.measure, registers_[r].type) > cases_.bound)
+                return k;
+    return std::nullopt;
+}
+
 bool Enumerator::keep_if_whole(const std::vector<Step>& steps, std::span<const std::size_t> values,
                                std::size_t branch) {
     Program program = program_of(steps, values);
-    if (!is_whole(program)) return false;
+    const bool is_right = is_whole(program);
+    const auto wrong = is_right ? std::nullopt : first_wrong(program);
     const std::scoped_lock lock(mutex_);
+    if (wrong) missed_.insert(*wrong);
+    if (!is_right) return false;
     if (branch >= found_at_) return true;
     found_at_ = branch;
     found_ = std::move(program);
@@ -296,6 +320,10 @@ bool Enumerator::finds_leaves() {
 
 // All programs of so many instructions: each thread takes one first value after the other.
 void Enumerator::walk(std::uint32_t instructions) {
+    if (instructions == 0) {
+        finds_leaves();
+        return;
+    }
     if (instructions <= 2 || wanted_.size() > instructions) {
         Walk(*this, instructions).last(instructions);
         return;
@@ -312,24 +340,47 @@ void Enumerator::walk(std::uint32_t instructions) {
     });
 }
 
+// What goes by the points of the screen.
+Expected<void> Enumerator::prepare() {
+    leaves_.clear(), leaf_instructions_.clear(), pool_.clear();
+    right_hashes_.clear(), wanted_.clear();
+    samples_.clear(), right_.clear();
+    TRY(make_leaves());
+    TRY(find_wanted());
+    choose_samples();
+    return {};
+}
+
+// Values that agree on the screen are one, and so a program that is right on it may stand for one that is
+// right everywhere. Where it is wrong itself, there is a point that tells them apart. Where no program is
+// right on the screen, none is right.
+Expected<bool> Enumerator::widen() {
+    constexpr std::size_t most_added = 16;  // of the first ones, which any threads find
+    const std::size_t before = order_.size();
+    for (const std::size_t point : missed_)
+        if (order_.size() - before < most_added && std::ranges::find(order_, point) == order_.end())
+            order_.push_back(point);
+    missed_.clear();
+    if (order_.size() == before) return false;
+    TRY(prepare());
+    return true;
+}
+
 Expected<Enumeration> Enumerator::run() {
     TRY(find_outputs());
     trials_ = TRY(trials_of(machine().set()));
-    TRY(make_leaves());
-    TRY(find_wanted());
+    TRY(prepare());
     note_widest();
-    choose_samples();
     whole_ = TRY(columns(space_, cases_, {.perturb = options_.perturb}));
     Enumeration made;
     const std::uint32_t most = std::min(options_.instructions, most_instructions);
-    bool is_found = finds_leaves();
-    while (!is_found && made.instructions < most) {
-        walk(++made.instructions);
-        is_found = found_.has_value();
-        made.is_complete = is_found || !has_ended();
-        if (!made.is_complete) break;
+    for (;; ++made.instructions) {
+        do walk(made.instructions);
+        while (!found_ && !has_ended() && TRY(widen()));
+        if (found_ || has_ended() || made.instructions == most) break;
     }
-    if (!is_found) made.instructions = 0;
+    made.is_complete = found_ || !has_ended();
+    if (!found_) made.instructions = 0;
     made.program = std::move(found_);
     made.trials = spent_;
     return made;

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -86,6 +87,9 @@ class Enumerator {
   private:
     [[nodiscard]] const stack::Machine& machine() const { return space_.sites[0].machine; }
     Expected<void> find_outputs();
+    Expected<void> prepare();
+    Expected<bool> widen();
+    [[nodiscard]] std::optional<std::size_t> first_wrong(const stack::Program& program) const;
     Expected<void> find_wanted();
     Expected<void> make_leaves();
     void add_constants(stack::TypeId type);
@@ -103,7 +107,8 @@ class Enumerator {
     const Cases& cases_;
     const EnumerateOptions& options_;
     const std::vector<CaseRegister> registers_;
-    const std::vector<std::size_t> order_;
+    std::vector<std::size_t> order_;    ///< of the screen, its points
+    std::set<std::size_t> missed_;      ///< points at which what is right on the screen is wrong
     std::vector<std::size_t> samples_;  ///< places in the order
     std::vector<std::size_t> outputs_;  ///< the registers that the cases know
     std::size_t output_ = 0;            ///< the first of them

@@ -32,12 +32,13 @@ double ulp_of(Type type, double right) {
     return std::ldexp(1.0, std::max(std::ilogb(right) - format.fraction, format.least));
 }
 
-// Whether a number is a value of an integer type. Beyond 2^53 doubles do not tell neighbours apart.
+// Whether a number is a value of an integer type. From 2^53 on doubles do not tell neighbours apart.
 bool is_word(Type type, double number) {
     const bool is_signed = type == Type::s16 || type == Type::s32 || type == Type::s64;
     const int width = static_cast<int>(std::max(bits(type), 1u));
-    const double high = std::min(std::ldexp(1.0, is_signed ? width - 1 : width) - 1, 0x1p53);
-    const double low = is_signed ? std::max(-std::ldexp(1.0, width - 1), -0x1p53) : 0;
+    const double most = 0x1p53 - 1;
+    const double high = std::min(std::ldexp(1.0, is_signed ? width - 1 : width) - 1, most);
+    const double low = is_signed ? std::max(-std::ldexp(1.0, width - 1), -most) : 0;
     return number == std::floor(number) && number >= low && number <= high;
 }
 
@@ -171,9 +172,9 @@ Expected<void> check_cases(const Cases& cases, const std::vector<CaseRegister>& 
                         "the measure bits is for integers, not for " + std::string(name(type)));
         for (const double number : cases.right[r])
             if (!is_float(type) && !is_word(type, number))
-                return fail(Errc::cases_invalid, std::to_string(number) + " is no " +
-                                                     std::string(name(type)) +
-                                                     ", or is beyond 2^53, where results are not told apart");
+                return fail(Errc::cases_invalid,
+                            std::to_string(number) + " is no " + std::string(name(type)) +
+                                ", or is 2^53 or more, where results are not told apart");
     }
     if (!has_right) return fail(Errc::cases_invalid, "no register has results");
     return {};
