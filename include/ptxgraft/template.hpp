@@ -106,6 +106,7 @@ struct TemplateParameter {
     std::size_t tensor = no_tensor;            ///< in TemplateLaunch::tensors
     std::optional<TensorMapOptions> map = {};  ///< of that tensor; its `address` counts from there
     std::vector<std::byte> value = {};         ///< of a number
+    std::optional<double> above = {};          ///< what a floating-point number has to be larger than
 };
 
 /// The bytes of a random tensor, uniform from `low` to `high`: the same for a seed and a name everywhere.
@@ -120,7 +121,8 @@ struct TemplateLaunch {
     std::vector<TemplateParameter> parameters;
 
     /// Gives a floating-point parameter, such as `eps`, another value than the manifest's. Errors:
-    /// Errc::argument_invalid for a name or a type that there is not.
+    /// Errc::argument_invalid for a name or a type that there is not, and for a value that is not larger than
+    /// TemplateParameter::above.
     [[nodiscard]] PTXGRAFT_API Expected<void> set(std::string_view parameter, double value);
     /// For Kernel::launch_with: one buffer for each of `tensors`, null for one that may be. Errors:
     /// Errc::argument_count_wrong for another number of them; Errc::argument_invalid for a null pointer that

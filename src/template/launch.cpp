@@ -156,6 +156,7 @@ class LaunchMaker {
         } else if (!argument.is_tensor) {
             parameter.type = type_of(argument);
             parameter.value = TRY(number(argument, rule, parameter.type));
+            parameter.above = rule.above;
         }
         result_.parameters.push_back(std::move(parameter));
         return {};
@@ -289,6 +290,9 @@ Expected<void> TemplateLaunch::set(std::string_view parameter, double value) {
         const array::ElementType* const type = array::find_type(one.type);
         if (one.tensor != TemplateParameter::no_tensor || type == nullptr || type->family != 'f')
             return fail(Errc::argument_invalid, fmt::format("{} is no floating-point number", parameter));
+        if (one.above && !(value > *one.above))
+            return fail(Errc::argument_invalid,
+                        fmt::format("{} is above {}, not {}", parameter, *one.above, value));
         one.value = TRY(array::scalar_bytes(*type, fmt::format("{}", value)));
         return {};
     }

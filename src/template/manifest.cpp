@@ -204,8 +204,9 @@ class ManifestReader {
         const JsonValue* const list = TRY(needed(member, "arguments"));
         TRY(check_kind(*list, JsonKind::array, "arguments"));
         for (const JsonValue& item : list->items) {
-            TRY(check_keys(item, "an argument",
-                           {"name", "type", "shape", "access", "nullable", "map", "value", "fill", "range"}));
+            TRY(check_keys(
+                item, "an argument",
+                {"name", "type", "shape", "access", "nullable", "map", "value", "above", "fill", "range"}));
             TemplateArgument argument;
             ArgumentRule rule;
             rule.span = item.span;
@@ -341,8 +342,12 @@ class ManifestReader {
         if (type != nullptr && type->family == 'f') {
             if (value == nullptr)
                 return mistake(item.span, fmt::format("{} needs \"value\", a number", argument.name));
-            TRY(real_number(*value, "value"));
+            const double number = TRY(real_number(*value, "value"));
             rule.number = value->text;
+            if (const JsonValue* above = item.find("above")) {
+                rule.above = TRY(real_number(*above, "above"));
+                if (!(number > *rule.above)) return mistake(value->span, "\"value\" is above \"above\"");
+            }
             return {};
         }
         rule.value = value != nullptr ? TRY(formula_of(*value, "value")) : Formula{argument.name, item.span};

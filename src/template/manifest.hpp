@@ -36,6 +36,7 @@ struct ArgumentRule {
     bool is_view = false;               ///< another map of a tensor before it
     std::optional<Formula> value;       ///< of an integer; none: the name's own
     std::optional<std::string> number;  ///< of a floating-point number, as written
+    std::optional<double> above;        ///< what it is larger than
     bool zeroed = false;
     std::optional<std::pair<double, double>> range;
 };

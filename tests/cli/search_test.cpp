@@ -288,6 +288,17 @@ TEST_F(Cli, SearchPrintsWhatItEnumeratesSimplified) {
                 AllOf(HasSubstr("-> y"), HasSubstr("# 2 instructions"), testing::Not(HasSubstr("store"))));
 }
 
+// The lengths that the page of the tasks says.
+TEST_F(Cli, SearchEnumeratesTheTasksThatComeWithIt) {
+    const auto lengths = [](const char* name, const char* most) {
+        const std::string task = test::source_path("examples/search/") + name + ".json";
+        return ptxgraft({"search", task, "--enumerate", most, "--budget", "candidates=0"}).out;
+    };
+    EXPECT_THAT(lengths("lowest_bit", "2"), HasSubstr("# 2 instructions"));
+    EXPECT_THAT(lengths("average", "4"), HasSubstr("# 4 instructions"));
+    EXPECT_THAT(lengths("round_up_to_power", "4"), HasSubstr("# 4 instructions"));
+}
+
 TEST_F(Cli, SearchShowsMistakesOfKernelTasks) {
     std::string text(kernel_task);
     text.replace(text.find("add.f32"), 7, "add.f33");

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cmath>
 
 #include "ptxgraft/template.hpp"
 #include "support/files.hpp"
@@ -48,7 +49,7 @@ const std::string good = R"json({"family": "rows", "skeletons": [{
     {"name": "done", "type": "u32", "shape": [1], "access": "scratch", "fill": 0},
     {"name": "rows", "type": "u32"},
     {"name": "last", "type": "u64", "value": "columns - 1"},
-    {"name": "eps", "type": "f32", "value": 1e-6}],
+    {"name": "eps", "type": "f32", "value": 1e-6, "above": 0}],
   "sites": {"epilogue": {"signature": "mod f32 y", "default": "y", "meaning": "each", "copies": "threads / 32"}},
   "launch": {"grid": ["(vectors + threads - 1) / threads", "rows", "batch < multiprocessors ? batch : multiprocessors"],
              "block": ["threads"], "shared_bytes": "threads * 4"},
@@ -149,6 +150,8 @@ TEST(Manifest, NumbersCanBeSet) {
     auto launch = *family.find("rows/scale")->launch({{"rows", 5}, {"columns", 8}});
     ASSERT_TRUE(launch.set("eps", 0.5));
     EXPECT_EQ(launch.parameters.back().value[3], std::byte{0x3F});
+    for (const double value : {0.0, -1.0, std::nan("")})
+        EXPECT_THAT(message(launch.set("eps", value).error()), HasSubstr("eps is above 0, not "));
     EXPECT_THAT(message(launch.set("rows", 2).error()), HasSubstr("rows is no floating-point number"));
     EXPECT_THAT(message(launch.set("beta", 2).error()), HasSubstr("no parameter beta"));
 }
@@ -244,6 +247,7 @@ TEST(Manifest, EveryMistakeHasItsPlace) {
         {R"json("map": {"box": ["16 / sizeof(type)", 8, 1])json",
          R"("map": {"im2col": {"lower_corner": [0]})", R"(it needs "upper_corner")"},
         {R"("value": 1e-6)", R"("value": "1e-6")", R"("value" is a number, not a string)"},
+        {R"("above": 0)", R"("above": 1)", R"("value" is above "above")"},
         {R"("block": ["threads"], "shared)", R"("shared)", R"(it needs "block")"},
         {R"("output": "y")", R"("output": "x")", "no tensor named x is written"},
         {R"("output": "y")", R"("output": [])", R"("output" names no tensor)"},
