@@ -11,6 +11,12 @@
 
 namespace ptxgraft::capi {
 
+namespace {
+
+constexpr std::size_t most_parameter_size = 32764;  // of all parameters of an entry, PTX ISA 5.1.6.1
+
+}  // namespace
+
 Expected<std::vector<Argument>> arguments_of(const ptxgraft_argument* arguments, std::size_t count,
                                              const char* count_field) {
     if (auto valid = capi::check_list(arguments, count, "arguments", count_field); !valid)
@@ -21,6 +27,9 @@ Expected<std::vector<Argument>> arguments_of(const ptxgraft_argument* arguments,
         if (!buffer == !data)
             return capi::fail_at(i, fmt::format("arguments[{}] has {}; it is one of them", i,
                                                 data ? "both buffer and data" : "neither buffer nor data"));
+        if (!buffer && size > most_parameter_size)
+            return capi::fail_at(i,
+                                 fmt::format("arguments[{}].size is {}; no parameter is as large", i, size));
         result.push_back(buffer ? Argument(buffer->buffer)
                                 : Argument::raw({static_cast<const std::byte*>(data), size}));
     }

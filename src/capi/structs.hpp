@@ -41,6 +41,16 @@ template <class Struct> struct Versioned;  ///< name, first_size, init
                                             std::to_string(known) + ", and what follows them is not zero");
 }
 
+/// The same for what is always 0 for now, and which a later version may give a meaning.
+template <class Struct> [[nodiscard]] Expected<void> check_zero(const Struct& options, const char* name) {
+    if constexpr (requires { options.zero; }) {
+        if (options.zero != 0)
+            return fail(Errc::argument_invalid, "zero is " + std::to_string(options.zero) + "; in a " + name +
+                                                    " of version " PTXGRAFT_VERSION_STRING " it is 0");
+    }
+    return {};
+}
+
 /// An options struct of the caller; what an earlier version lacks, and all when it is null, is that of its
 /// `_INIT`.
 template <class Struct> [[nodiscard]] Expected<Struct> options_of(const Struct* given) {
@@ -52,6 +62,7 @@ template <class Struct> [[nodiscard]] Expected<Struct> options_of(const Struct* 
     if (valid) valid = check_rest(given, size, sizeof(Struct), Version::name);
     if (!valid) return tl::unexpected(std::move(valid.error()));
     std::memcpy(&result, given, std::min(size, sizeof(Struct)));
+    if (valid = check_zero(result, Version::name); !valid) return tl::unexpected(std::move(valid.error()));
     return result;
 }
 

@@ -157,6 +157,15 @@ TEST_F(CApiArguments, OptionsOfAllVersionsAreRead) {
                                    "ptxgraft_launch_options", 96, [&](auto* o) { return launch(o); });
 }
 
+TEST_F(CApiArguments, WhatIsAlwaysZeroIsAsked) {
+    ptxgraft_launch_options launching = PTXGRAFT_LAUNCH_OPTIONS_INIT;
+    launching.zero = 1;
+    EXPECT_INVALID(launch(&launching), "zero is 1; in a ptxgraft_launch_options of version");
+    ptxgraft_device_options opening = PTXGRAFT_DEVICE_OPTIONS_INIT;
+    opening.zero = 7;
+    EXPECT_INVALID(open(&opening), "zero is 7; in a ptxgraft_device_options of version");
+}
+
 TEST_F(CApiArguments, InfosOfAllVersionsAreFilled) {
     expect_infos_of_all_versions(ptxgraft_report_info PTXGRAFT_REPORT_INFO_INIT, "ptxgraft_report_info", 48,
                                  [&](auto* i) { return ptxgraft_report_get_info(i, report); });
@@ -422,6 +431,10 @@ TEST_F(CApiArguments, NullsInListsAreNamed) {
     EXPECT_EQ(ptxgraft_error_get_index(), 1u);
     EXPECT_INVALID(ptxgraft_kernel_launch(kernel, nullptr, arguments + 2, 1),
                    "arguments[0] has both buffer and data");
+    const ptxgraft_argument large[] = {PTXGRAFT_BUFFER(buffer), {nullptr, &size, SIZE_MAX}};
+    EXPECT_INVALID(ptxgraft_kernel_launch(kernel, nullptr, large, 2),
+                   "arguments[1].size is 18446744073709551615; no parameter is as large");
+    EXPECT_EQ(ptxgraft_error_get_index(), 1u);
 
     for (const char* const name : {"dims", "strides", "box"}) {
         ptxgraft_tensor_map_options map = tensor_map();

@@ -16,7 +16,7 @@ python3 -m venv "$work/venv"
 "$work/venv/bin/pip" install --quiet "$wheel"
 run() { (cd "$work" && env -i PATH=/usr/bin:/bin HOME="$work" "$@"); }
 run "$work/venv/bin/ptxgraft" --version
-for program in "$source"/examples/python/*.py "$source"/tests/python/{core,arrays,threads,programs,versions,notebook,doctest}_test.py; do
+for program in "$source"/examples/python/*.py "$source"/tests/python/{core,arrays,tensor,threads,programs,versions,notebook,doctest}_test.py; do
     status=0
     run "$work/venv/bin/python" "$program" > "$work/log" 2>&1 || status=$?
     [[ $status -eq 0 || $status -eq 77 ]] || { cat "$work/log" >&2; echo "$program fails (status $status) with the wheel" >&2; exit 1; }

@@ -42,7 +42,8 @@ class Launches(Case):
     def test_arrays_that_overlap_do_so_on_the_device(self):
         """Whichever argument is first: an input's copy is not written over what the kernel wrote there."""
         copied = ptxgraft.Skeleton.from_cuda(
-            'extern "C" __global__ void copy(float* to, const float* from) { float x = from[threadIdx.x]; __syncthreads(); to[threadIdx.x] = x; }'
+            'extern "C" __global__ void copy(float* to, const float* from)\n'
+            "{ float x = from[threadIdx.x]; __syncthreads(); to[threadIdx.x] = x; }"
         ).graft({}, emulator())
         for to, source in (0, 4), (4, 0), (0, 8), (2, 2), (3, 2):
             x = np.arange(16, dtype=np.float32)

@@ -49,7 +49,7 @@ typedef struct ptxgraft_batch_options {
     const ptxgraft_candidate* candidates;
     size_t candidate_count;
     uint32_t threads;          /**< that work, the calling one among them; 0: as many as the machine has */
-    uint32_t stubs_per_module; /**< of the `link` route: so many are assembled at once, at least 1 */
+    uint32_t stubs_per_module; /**< of the `link` route: so many are assembled at once; 0: one */
     /** Once it is asked for, candidates that nobody has begun are PTXGRAFT_STATUS_work_stopped. May be
         null. ptxgraft_graft_options::stop ends those that are under way too. */
     const ptxgraft_stop* stop;
@@ -60,7 +60,7 @@ typedef struct ptxgraft_batch_options {
     void (*on_result)(size_t candidate, ptxgraft_status status, const ptxgraft_machine_code* code,
                       const ptxgraft_kernel* kernel, void* payload);
     void* payload;
-    /** So many candidates are assembled, and loaded, as one module: at least 1. Each has entries of its own
+    /** So many candidates are assembled, and loaded, as one module; 0: one. Each has entries of its own
         in it, told apart by ptxgraft_machine_code_info::suffix; they share the module's variables. A cache
         finds each of them again. */
     size_t variants_per_module;
