@@ -189,6 +189,20 @@ TEST(Archives, AreMadeWholeOrNotAtAll) {
     EXPECT_FALSE(Search::open(path, space, options)) << "it is the one of before";
 }
 
+TEST(Archives, ALogWhoseFileIsGoneIsForgotten) {  // a process that was killed leaves one
+    const std::string path = path_of("log"), log = path + "-wal", kept = path + ".log";
+    {
+        auto search = Search::open(path, space_of(), {.block = 64, .refine = false});
+        ByFunction gate("right", [](const Candidate&, Result& result) { result.cost = 1; });
+        ran(*search, {&gate}, {.budget = {.candidates = 200}});
+        std::filesystem::copy_file(log, kept, std::filesystem::copy_options::overwrite_existing);
+    }
+    std::filesystem::remove(path);
+    std::filesystem::rename(kept, log);
+    ASSERT_TRUE(Search::open(path, space_of(), {.seed = 2}));
+    EXPECT_EQ(exported(path), "");
+}
+
 TEST(Archives, OfOlderVersionsAreReadAndContinued) {  // without code, checksums, words and first genomes
     const std::string path = some_archive("older"), same = some_archive("same");
     change(path,

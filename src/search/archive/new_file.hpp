@@ -17,9 +17,14 @@ class NewFile {
     NewFile& operator=(const NewFile&) = delete;
     ~NewFile() { remove(); }
     [[nodiscard]] const std::string& name() const { return made_; }
-    /// The database is closed. Errors: Errc::archive_failed.
+    /// The database is closed. What stands there of an earlier one of that name, whose file is gone, goes
+    /// too: SQLite would take its log for this one's. Errors: Errc::archive_failed.
     Expected<void> keep() {
         std::error_code error;
+        for (const char* ending : {"-wal", "-shm", "-journal"}) {
+            std::filesystem::remove(path_ + ending, error);
+            if (error) return fail(Errc::archive_failed, path_ + ending + ": " + error.message());
+        }
         std::filesystem::rename(made_, path_, error);
         if (error) return fail(Errc::archive_failed, path_ + ": " + error.message());
         return {};
