@@ -91,7 +91,7 @@ class Wrong(Case):
     def test_a_closed_pool(self):
         with ptxgraft.Pool(["emulator"], spares=0) as pool:
             pass
-        self.assertFails("argument_invalid", "null", pool.check, WORKLOAD, [RIGHT])
+        self.assertFails("argument_invalid", "the pool is closed", pool.check, WORKLOAD, [RIGHT])
 
 
 if __name__ == "__main__":
