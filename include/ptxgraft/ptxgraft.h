@@ -96,7 +96,8 @@
  * - **Arguments** are checked: PTXGRAFT_STATUS_argument_invalid is the status of a null pointer where none is
  *   allowed, of a null list whose count is above 0, of a count of 2^32 or more, of a null string in a list,
  *   of a number that is no enumerator, of an index past the last, of a struct_size that is none, and of an
- *   option that is always 0 and is not. The message names the parameter or the field. A yes or no is a uint32_t: 0 is no, everything else is yes.
+ *   option that is always 0 and is not. The message names the parameter or the field. A yes or no is a
+ *   uint32_t: 0 is no, everything else is yes.
  * - **Getters** that cannot fail return the value itself: a count, a size, an address, a name. Of a null
  *   object the value is 0, or "" where it is a string, and the thread's error message says that the object is
  *   null. A getter by index gives NULL where there is nothing of that index, or no object, and the message

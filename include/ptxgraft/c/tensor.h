@@ -58,8 +58,8 @@ typedef enum ptxgraft_tensor_fill PTXGRAFT_C_ENUM {
 /** A tensor in a buffer, and what `cp.async.bulk.tensor` copies of it; what each value may be is said at
     cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col. Arrays begin with the innermost dimension.
 
-    Without the last four fields the mode is that of tiles: a copy takes a box. With them it is im2col (PTX ISA
-    5.5.4), for tensors of 3 to 5 dimensions C, W, H, D, N: `box` is null, and a copy takes
+    Without the last four fields the mode is that of tiles: a copy takes a box. With them it is im2col (PTX
+    ISA 5.5.4), for tensors of 3 to 5 dimensions C, W, H, D, N: `box` is null, and a copy takes
     `channels_per_pixel` elements of each of `pixels_per_column` pixels, which it counts within the bounding
     box of W, H and D that the corners leave, row after row and image after image. */
 typedef struct ptxgraft_tensor_map_options {
