@@ -189,6 +189,14 @@ TEST(Archives, AreMadeWholeOrNotAtAll) {
     EXPECT_FALSE(Search::open(path, space, options)) << "it is the one of before";
 }
 
+TEST(Archives, AreMadeWhereALinkLeads) {
+    const std::string file = path_of("target"), link = path_of("link");
+    std::filesystem::create_symlink(std::filesystem::path(file).filename(), link);
+    ASSERT_TRUE(Search::open(link, space_of(), {}));
+    EXPECT_TRUE(std::filesystem::is_symlink(link));
+    EXPECT_TRUE(Archive::open(file));
+}
+
 TEST(Archives, ALogWhoseFileIsGoneIsForgotten) {  // a process that was killed leaves one
     const std::string path = path_of("log"), log = path + "-wal", kept = path + ".log";
     {

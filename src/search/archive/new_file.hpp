@@ -12,7 +12,7 @@ namespace ptxgraft::search {
 /// A database in the making, under another name until it is kept: a process that dies leaves it, or none.
 class NewFile {
   public:
-    explicit NewFile(const std::string& path) : path_(path), made_(path + ".part") { remove(); }
+    explicit NewFile(const std::string& path) : path_(target_of(path)), made_(path_ + ".part") { remove(); }
     NewFile(const NewFile&) = delete;
     NewFile& operator=(const NewFile&) = delete;
     ~NewFile() { remove(); }
@@ -31,6 +31,14 @@ class NewFile {
     }
 
   private:
+    /// Where a link without a file leads: the file is made there, and the link stays.
+    static std::string target_of(std::filesystem::path path) {
+        constexpr int most_links = 40;  // as Linux follows
+        std::error_code none;
+        for (int k = 0; k < most_links && std::filesystem::is_symlink(path, none); ++k)
+            path = path.parent_path() / std::filesystem::read_symlink(path, none);
+        return path.string();
+    }
     void remove() {
         std::error_code none;
         for (const char* ending : {"", "-journal"}) std::filesystem::remove(made_ + ending, none);
