@@ -13,11 +13,13 @@ import pathlib
 import subprocess
 import time
 
-STRATEGIES = ("evolve", "random", "climb")
+# What begins with an enumeration, the same without one, and the two baselines.
+STRATEGIES = {"evolve": [], "evolve alone": ["--no-enumeration"], "random": ["--strategy", "random"],
+              "climb": ["--strategy", "climb"]}
 
 
 def run(program, task, strategy, seed, seconds):
-    command = [program, "search", task, "--strategy", strategy, "--seed", str(seed), "--jobs", "1", "--json"]
+    command = [program, "search", task, *STRATEGIES[strategy], "--seed", str(seed), "--jobs", "1", "--json"]
     if seconds:
         command += ["--budget", f"seconds={seconds}"]
     out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
@@ -66,10 +68,10 @@ def main():
                                         range(1, flags.seeds + 1)))
             reached = [result for result in results if result["reached"]]
             if has_target:
-                print(f"  {strategy:8} {len(reached):2} of {flags.seeds} reached the target; candidates until then: "
+                print(f"  {strategy:12} {len(reached):2} of {flags.seeds} reached the target; candidates until then: "
                       f"{shown([result['judged'] for result in reached], ',.0f')}")
             else:
-                print(f"  {strategy:8} lowest cost {shown([result['cost'] for result in results], '.4g')}")
+                print(f"  {strategy:12} lowest cost {shown([result['cost'] for result in results], '.4g')}")
 
 
 if __name__ == "__main__":

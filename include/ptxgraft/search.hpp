@@ -220,7 +220,7 @@ struct ColumnsOptions {
 
 struct EnumerateOptions {
     std::uint32_t instructions = 3;           ///< programs of at most so many are tried
-    std::uint64_t trials = 0;                 ///< it gives up behind so many; 0: never
+    std::uint64_t trials = 0;                 ///< as Enumeration has them: it gives up behind so many; 0: never
     bool perturb = true;                      ///< as ColumnsOptions has it
     std::uint32_t threads = 0;                ///< 0: one per processor
     const std::atomic<bool>* stop = nullptr;  ///< set by whoever wants it to end
@@ -230,7 +230,9 @@ struct Enumeration {
     /// One that is right on all points and has as few instructions as any; none: there is none so short.
     std::optional<stack::Program> program;
     std::uint32_t instructions = 0;  ///< of the program
-    std::uint64_t trials = 0;        ///< instructions that were evaluated
+    /// Evaluations of an instruction on four points, with which most are done; on all points of the screen it
+    /// counts as so many more.
+    std::uint64_t trials = 0;
     /// All shorter programs, and without a program all of `instructions`, were tried: on a screen of at least
     /// 256 points, or all, to which points are added where what is right on it is wrong. Approximate forms
     /// are exact there; what else they may give is looked at of one of the programs that agree on it.

@@ -32,6 +32,7 @@
 /// | `objective` | `instructions` or `error` |
 /// | `axes` | `instructions` and `error`, each with its edges; instructions 1 to 32 by default |
 /// | `gates` | below |
+/// | `enumerate` | `instructions`: 8, `trials`: 4e7: how a new search begins (open()); or false: without |
 /// | `options` | members of Options by their names; `operators` are weights by name; `surrogate` is true |
 /// | | or false, its limits are those of the gate `assembly` |
 /// | `budget` | `candidates`, `seconds`, `cpu_seconds`, `assemblies`, `emulations`, `gpu_seconds` (Budget) |
@@ -95,6 +96,7 @@
 /// emulator. `constants`, `perturb`, `options`, `budget`, `target` and `stagnation` are as above; where
 /// there are no `columns`, nothing is refined.
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <span>
@@ -129,6 +131,8 @@ struct Task {
     Figures figures = {};
     std::vector<GateSpec> gates = {};
     std::string reference = {};  ///< of a signature by itself, where it is an expression: its text
+    /// What a new search begins with (open()); without instructions: nothing.
+    EnumerateOptions enumeration = {.instructions = 8, .trials = 40'000'000, .threads = 1};
     /// Of the gates `checking` and `timing`; none of a task without them.
     std::optional<measure::PoolOptions> pool = {};
     /// Whether its costs are measured times.
@@ -151,6 +155,15 @@ struct Task {
 /// any other task.
 [[nodiscard]] PTXGRAFT_API Expected<Enumeration> enumerate(const Task& task,
                                                            const EnumerateOptions& options = {});
+
+/// A task's search, as Search::open opens it. A new one that evolves one site, of which the task says what is
+/// right, begins with a short enumeration (Task::enumeration, half a second on one thread, so that it ends
+/// behind the same trial everywhere): where it finds a right program, that is judged before `first`. What is
+/// short is then not looked for by chance. Where `stop` is set meanwhile, by another thread, there is no
+/// search and no archive: Errc::work_stopped. Other errors: those of Search::open.
+[[nodiscard]] PTXGRAFT_API Expected<Search> open(const Task& task, const std::string& archive = {},
+                                                 std::vector<Genome> first = {},
+                                                 const std::atomic<bool>* stop = nullptr);
 
 /// Times the elites of a task's search once more, in a pool of its own: confirm() with the protocol of the
 /// gate `timing`, its assembler, and beside it ptxas where it is found. Errors: those of confirm() and

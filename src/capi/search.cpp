@@ -190,7 +190,7 @@ ptxgraft_status ptxgraft_search_open(ptxgraft_search** search, const char* archi
         auto read = TRY(capi::with_source(search::parse_task(text), text, "task"));
         TRY(apply(read.options, options));
         const std::string path = archive != nullptr ? archive : "";
-        auto opened = TRY(search::Search::open(path, read.space, read.options));
+        auto opened = TRY(search::open(read, path));
         *search = new ptxgraft_search(path, std::move(read), std::move(opened));
         return {};
     });

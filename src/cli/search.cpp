@@ -31,7 +31,7 @@ struct SearchFlags {
     std::uint64_t seed = 0, stagnation = 0;
     std::uint32_t jobs = 0;
     std::uint32_t enumerates = 0;  // instructions
-    bool has_seed = false, resumes = false, json = false;
+    bool has_seed = false, resumes = false, skips_enumeration = false, json = false;
 };
 struct ArchiveFlags {
     std::string archive, cell, site, output = "-";
@@ -265,7 +265,9 @@ Expected<search::Search> open_search(const search::Task& task, const SearchFlags
         if (!flags.json)
             fmt::print(stderr, "# {} genomes of {} are judged anew\n", first.size(), flags.judged_before);
     }
-    auto opened = search::Search::open(flags.archive, task.space, task.options, std::move(first));
+    const Watch watch;
+    auto opened = search::open(task, flags.archive, std::move(first), &watch.stop());
+    if (watch.came()) throw Failure{"stopped by Ctrl-C\n", interrupted};
     if (!opened && opened.error().code == Errc::archive_differs) {
         const auto& detail = opened.error().detail;
         return fail(Errc::archive_differs,
@@ -290,6 +292,7 @@ void search_task(const SearchFlags& flags) {
             fail_usage("--enumerate is for one site, of which the task says what is right");
         return enumerate_task(task, flags);
     }
+    if (flags.skips_enumeration) task.enumeration.instructions = 0;
     check_budget(task);
     const bool exists = !flags.archive.empty() && std::filesystem::exists(flags.archive);
     if (exists && !flags.resumes)
@@ -405,6 +408,8 @@ void add_search(CLI::App& app) {
         ->check(CLI::IsMember({"evolve", "random", "climb"}));
     verb->add_option("--enumerate", flags->enumerates,
                      "N: try all programs of at most N instructions instead, with the task's constants");
+    verb->add_flag("--no-enumeration", flags->skips_enumeration,
+                   "Begin with random programs, not with what a short enumeration finds");
     verb->add_option("--jobs", flags->jobs, "Threads; 0: one per processor");
     verb->add_option("--budget", flags->budget,
                      "candidates=N,seconds=S,cpu_seconds=S,assemblies=N,emulations=N,gpu_seconds=S: where it "

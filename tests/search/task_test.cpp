@@ -221,6 +221,92 @@ TEST(Task, OfASignatureHasNoGatesOfKernels) {
     EXPECT_THAT(message(parse_task(text).error()), HasSubstr("wants a workload"));
 }
 
+// x & z with its right values, and what a search of it needs not know.
+std::string masked(std::string_view more = R"("enumerate": {"trials": 1e6})") {
+    std::string text = R"json({"signature": "in u32 x, in u32 z, out u32 y", "set": ["not.b32", "or.b32"],
+        "inputs": {"x": {"words": 1, "count": 64}, "z": {"words": 2, "count": 64}},
+        "tunables": {"tile": [4, 8]}, "reference": "y = x & z", "target": {"instructions": 4}, )json";
+    return text.append(more) + "}";
+}
+
+TEST(Task, BeginsWithAShortEnumeration) {
+    const auto task = parse_task(masked());
+    ASSERT_TRUE(task) << describe(task.error(), masked());
+    const test::TemporaryFolder folder;
+    const std::string path = (folder.path / "masked.sqlite").string();
+    Candidate first;
+    {
+        auto search = open(*task, path);
+        ASSERT_TRUE(search) << message(search.error());
+        const auto asked = search->ask(1);
+        ASSERT_THAT(*asked, SizeIs(1));
+        first = asked->front();
+    }
+    EXPECT_THAT(first.genome.tunables, ElementsAre(0));
+    // not (not x or not z): four instructions, no fewer.
+    EXPECT_EQ(enumerate(*task, {.instructions = 4})->program, first.genome.programs[0]);
+    EXPECT_FALSE(enumerate(*task, {.instructions = 3})->program);
+
+    auto again = open(*task, path);  // goes on as it began
+    ASSERT_TRUE(again) << message(again.error());
+    const auto made = gates_of(*task, path);
+    Gate* const gates[] = {made->front().get()};
+    const auto summary = again->run(gates, {.target = task->target});
+    ASSERT_TRUE(summary) << message(summary.error());
+    EXPECT_EQ(summary->stop, Stop::target);
+    EXPECT_EQ(summary->judged, 1u);
+    EXPECT_EQ(summary->best->genome, first.genome);
+}
+
+TEST(Task, BeginsWithoutAnEnumerationWhereThatIsSaid) {
+    const auto first_of = [](const Task& task, std::vector<Genome> first = {}) {
+        auto search = open(task, "", std::move(first));
+        EXPECT_TRUE(search) << message(search.error());
+        return search->ask(2)->front().genome.programs[0];
+    };
+    const auto task = parse_task(masked());
+    const stack::Program found = first_of(*task);
+    EXPECT_NE(first_of(*parse_task(masked(R"("enumerate": false)"))), found);
+    EXPECT_NE(first_of(*parse_task(masked(R"("enumerate": {"instructions": 3})"))), found);
+    EXPECT_NE(first_of(*parse_task(masked(R"("enumerate": {"trials": 1})"))), found);
+    EXPECT_EQ(first_of(*parse_task(masked(R"("enumerate": true)"))), found);
+    for (const char* baseline : {"random", "climb"})
+        EXPECT_NE(first_of(*parse_task(masked(R"("options": {"strategy": ")" + std::string(baseline) + "\"}"))),
+                  found)
+            << baseline;
+    EXPECT_NE(first_of(*parse_task(masked(R"("genes": 3)"))), found);  // it has no room
+    // Before what is judged first; all the same where nothing can be enumerated: a result not exact of two.
+    const Genome other{{stack::Program{}}, {1}};
+    EXPECT_EQ(first_of(*task, {other}), found);
+    std::string two = R"json({"signature": "in f32 x, out f32 y, out f32 z", "set": ["add.f32"],
+        "inputs": {"x": [1, 2, 3]}, "reference": "y = x; z = x + x", "bound": 0.5})json";
+    const auto pair = parse_task(two);
+    ASSERT_TRUE(pair) << describe(pair.error(), two);
+    EXPECT_FALSE(enumerate(*pair));
+    EXPECT_EQ(open(*pair, "", {{{stack::Program{}}, {}}})->ask(1)->front().genome.programs[0], stack::Program{});
+}
+
+TEST(Task, AStopOfTheEnumerationLeavesNoArchive) {
+    const test::TemporaryFolder folder;
+    const std::string path = (folder.path / "none.sqlite").string();
+    const std::atomic<bool> stop = true;
+    const auto stopped = open(*parse_task(masked()), path, {}, &stop);
+    ASSERT_FALSE(stopped);
+    EXPECT_EQ(stopped.error().code, Errc::work_stopped);
+    EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+TEST(Task, SaysHowItEnumerates) {
+    EXPECT_EQ(parse_task(masked())->enumeration.trials, 1'000'000u);
+    EXPECT_EQ(parse_task(masked(R"("enumerate": {"instructions": 5})"))->enumeration.instructions, 5u);
+    for (const char* wrong : {R"("enumerate": 3)", R"("enumerate": {"instructions": 33})",
+                              R"("enumerate": {"trials": 1.5})", R"("enumerate": {"trial": 1})"}) {
+        const auto task = parse_task(masked(wrong));
+        ASSERT_FALSE(task) << wrong;
+        EXPECT_EQ(task.error().code, Errc::task_invalid) << wrong;
+    }
+}
+
 TEST(Task, ExamplesAreSound) {
     for (const char* name : {"min_plus", "causal_mask", "rms_epilogue"}) {
         const std::string text =

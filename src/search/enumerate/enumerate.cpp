@@ -253,6 +253,7 @@ std::optional<std::size_t> Enumerator::first_wrong(const Program& program) const
 bool Enumerator::keep_if_whole(const std::vector<Step>& steps, std::span<const std::size_t> values,
                                std::size_t branch) {
     Program program = program_of(steps, values);
+    spend(cases_.count / sampled * steps.size());
     const bool is_right = is_whole(program);
     const auto wrong = is_right ? std::nullopt : first_wrong(program);
     const std::scoped_lock lock(mutex_);

@@ -42,7 +42,7 @@ template <class Visit> void Walk::each_step(std::size_t trial, std::size_t place
     const Trial& of = trials()[trial];
     if (place == of.inputs.size()) return visit(step);
     const std::size_t first = place == 1 && of.is_commutative ? step.arguments[0] : 0;
-    for (std::size_t v = first; v < values_.size(); ++v) {
+    for (std::size_t v = first; v < values_.size() && !is_over(); ++v) {
         if (values_[v].width != width_of(of.inputs[place])) continue;
         step.arguments[place] = static_cast<std::uint8_t>(v);
         each_step(trial, place + 1, step, visit);
@@ -56,6 +56,7 @@ void Walk::compute(const Step& step, std::vector<std::byte>& column) {
     for (std::size_t k = 0; k < trial.inputs.size(); ++k) in[k] = values_[step.arguments[k]].column.data();
     column.resize(shared_.points() * bytes_of(width_of(trial.output)));
     run(trial, std::span(in).first(trial.inputs.size()), column.data(), shared_.points());
+    shared_.spend(shared_.points() / sampled);
 }
 
 // Each instruction that is left takes at most so many values, and leaves one: those that nobody has used yet
@@ -98,13 +99,8 @@ const std::vector<Walk::Next>& Walk::next_values(std::uint32_t left) {
     level.places.clear();
     for (const Value& value : values_) level.places.emplace(value.hash, ~std::size_t{0});
     for (std::size_t t = 0; t < trials().size() && !is_over(); ++t) {
-        std::uint64_t spent = 0;
         Step step{.trial = t};
-        each_step(t, 0, step, [&](const Step& one) {
-            add_next(one, level);
-            ++spent;
-        });
-        shared_.spend(spent);
+        each_step(t, 0, step, [&](const Step& one) { add_next(one, level); });
     }
     const bool is_wanted_alone = missing() == left;  // nothing else has room
     std::erase_if(level.next, [&](const Next& next) {
@@ -175,31 +171,64 @@ bool Walk::last(std::uint32_t left) {
     return left == 1 ? last_one() : last_two();
 }
 
+void Walk::add_tuple(const Step& step) {
+    tuples_.push_back(step);
+    for (std::size_t k = 0; k < trials()[step.trial].inputs.size(); ++k) {
+        const Value& value = values_[step.arguments[k]];
+        append(tuple_samples_[k], value.samples.data(), sampled * bytes_of(value.width));
+    }
+}
+
+// Of one instruction: its results on the sampled points.
+void Walk::compute_tuples() {
+    const Trial& of = trials()[tuples_[0].trial];
+    output_.resize(tuples_.size() * sampled * bytes_of(width_of(of.output)));
+    std::array<const void*, most_inputs> in{};
+    for (std::size_t k = 0; k < of.inputs.size(); ++k) in[k] = tuple_samples_[k].data();
+    run(of, std::span(in).first(of.inputs.size()), output_.data(), tuples_.size() * sampled);
+    shared_.spend(tuples_.size());
+}
+
+void Walk::clear_tuples() {
+    tuples_.clear();
+    for (auto& column : tuple_samples_) column.clear();
+}
+
 bool Walk::last_one() {
     bool is_found = false;
     for (std::size_t t = 0; t < trials().size() && !is_found && !is_over(); ++t) {
         if (width_of(trials()[t].output) != shared_.right_width()) continue;
-        std::uint64_t spent = 0;
         Step step{.trial = t};
         each_step(t, 0, step, [&](const Step& one) {
-            if (is_found) return;
-            ++spent;
-            compute(one, column_);
-            if (!shared_.is_right(column_.data())) return;
-            steps_.push_back(one);
-            is_found = keep(leaf_count() + steps_.size() - 1);
-            steps_.pop_back();
+            add_tuple(one);
+            if (tuples_.size() == most_tuples) is_found = is_found || finds_right_tuple();
         });
-        shared_.spend(spent);
+        is_found = is_found || finds_right_tuple();
     }
     return is_found;
 }
 
+bool Walk::finds_right_tuple() {
+    if (tuples_.empty()) return false;
+    compute_tuples();
+    shared_.find_right(output_.data(), tuples_.size(), right_);
+    bool is_found = false;
+    for (std::size_t k = 0; k < right_.size() && !is_found; ++k) {
+        compute(tuples_[right_[k]], column_);
+        if (!shared_.is_right(column_.data())) continue;
+        steps_.push_back(tuples_[right_[k]]);
+        is_found = keep(leaf_count() + steps_.size() - 1);
+        steps_.pop_back();
+    }
+    clear_tuples();
+    return is_found;
+}
+
 bool Walk::last_two() {
-    fill_buckets();
-    for (const Bucket& bucket : buckets_)
-        if (!bucket.steps.empty() && !is_over() && close(bucket)) return true;
-    return false;
+    clear_buckets();
+    for (std::size_t t = 0; t < trials().size() && !is_over(); ++t)
+        if (fill_buckets(t)) return true;
+    return close_buckets();
 }
 
 Walk::Bucket& Walk::bucket_of(StepSet open, std::uint32_t width) {
@@ -208,43 +237,54 @@ Walk::Bucket& Walk::bucket_of(StepSet open, std::uint32_t width) {
     return buckets_.emplace_back(Bucket{.open = open, .width = width});
 }
 
-void Walk::fill_buckets() {
+void Walk::clear_buckets() {
+    bucketed_ = 0;
     for (Bucket& bucket : buckets_) {
         bucket.steps.clear();
         bucket.samples.clear();
     }
     if (buckets_.size() > 256) buckets_.clear();
-    for (std::size_t t = 0; t < trials().size() && !shared_.has_ended(); ++t) fill_buckets(t);
 }
 
-// All values of one instruction.
-void Walk::fill_buckets(std::size_t trial) {
-    const Trial& of = trials()[trial];
-    tuples_.clear();
-    for (auto& column : tuple_samples_) column.clear();
+// All values of one instruction. Where they become too many to be kept, what is there is closed: a value does
+// not need another one of a bucket.
+bool Walk::fill_buckets(std::size_t trial) {
+    bool is_found = false;
     Step step{.trial = trial};
     const StepSet unused = all_steps() & ~needed_;
+    const auto keep_tuples = [&] {
+        if (is_found || tuples_.empty()) return;
+        move_to_buckets(unused);
+        if (bucketed_ < most_bucketed) return;
+        is_found = close_buckets();
+        clear_buckets();
+    };
     each_step(trial, 0, step, [&](const Step& one) {
         if (static_cast<std::size_t>(std::popcount(unused & ~needs_of(one))) >= shared_.widest()) return;
-        tuples_.push_back(one);
-        for (std::size_t k = 0; k < of.inputs.size(); ++k) {
-            const Value& value = values_[one.arguments[k]];
-            append(tuple_samples_[k], value.samples.data(), sampled * bytes_of(value.width));
-        }
+        add_tuple(one);
+        if (tuples_.size() == most_tuples) keep_tuples();
     });
-    if (tuples_.empty()) return;
-    const std::uint32_t width = width_of(of.output);
+    keep_tuples();
+    return is_found;
+}
+
+void Walk::move_to_buckets(StepSet unused) {
+    compute_tuples();
+    const std::uint32_t width = width_of(trials()[tuples_[0].trial].output);
     const std::size_t bytes = sampled * bytes_of(width);
-    output_.resize(tuples_.size() * bytes);
-    std::array<const void*, most_inputs> in{};
-    for (std::size_t k = 0; k < of.inputs.size(); ++k) in[k] = tuple_samples_[k].data();
-    run(of, std::span(in).first(of.inputs.size()), output_.data(), tuples_.size() * sampled);
     for (std::size_t k = 0; k < tuples_.size(); ++k) {
         Bucket& bucket = bucket_of(unused & ~needs_of(tuples_[k]), width);
         bucket.steps.push_back(tuples_[k]);
         append(bucket.samples, output_.data() + k * bytes, bytes);
     }
-    shared_.spend(tuples_.size());
+    bucketed_ += tuples_.size();
+    clear_tuples();
+}
+
+bool Walk::close_buckets() {
+    for (const Bucket& bucket : buckets_)
+        if (!bucket.steps.empty() && !is_over() && close(bucket)) return true;
+    return false;
 }
 
 // All last instructions that use the values of a bucket, and what else nobody has used.
@@ -278,7 +318,8 @@ bool Walk::close(const Bucket& bucket, std::size_t trial, std::uint32_t position
             return;
         }
         const bool is_second = place == 1 && of.is_commutative && (positions & 3) == 0;
-        for (std::size_t v = is_second ? step.arguments[0] : 0; v < values_.size() && !is_found; ++v) {
+        for (std::size_t v = is_second ? step.arguments[0] : 0; v < values_.size(); ++v) {
+            if (is_found || is_over()) return;
             if (values_[v].width != width_of(of.inputs[place])) continue;
             step.arguments[place] = static_cast<std::uint8_t>(v);
             const StepSet bit = v < leaf_count() ? 0 : StepSet{1} << (v - leaf_count());
@@ -294,7 +335,7 @@ bool Walk::close_with(const Bucket& bucket, Step step, std::uint32_t positions) 
     const Trial& of = trials()[step.trial];
     const std::size_t bytes = sampled * bytes_of(bucket.width);
     output_.resize(side_by_side * sampled * bytes_of(width_of(of.output)));
-    for (std::size_t first = 0; first < bucket.steps.size(); first += side_by_side) {
+    for (std::size_t first = 0; first < bucket.steps.size() && !is_over(); first += side_by_side) {
         const std::size_t count = std::min(side_by_side, bucket.steps.size() - first);
         std::array<const void*, most_inputs> in{};
         for (std::size_t k = 0; k < of.inputs.size(); ++k)
@@ -320,6 +361,7 @@ bool Walk::is_right_whole(const Step& before, Step last, std::uint32_t positions
     }
     last_column_.resize(shared_.points() * bytes_of(width_of(of.output)));
     run(of, std::span(in).first(of.inputs.size()), last_column_.data(), shared_.points());
+    shared_.spend(shared_.points() / sampled);
     if (!shared_.is_right(last_column_.data())) return false;
     steps_.push_back(before);
     steps_.push_back(last);

@@ -37,6 +37,8 @@ class Walk {
     void set_branch(std::size_t branch) { branch_ = branch; }
 
   private:
+    static constexpr std::size_t most_tuples = 4096, most_bucketed = std::size_t{1} << 20;
+
     /// Values for the last instruction but one, on the sampled points alone.
     struct Bucket {
         StepSet open = 0;  ///< what the last instruction has to use beside them
@@ -64,8 +66,14 @@ class Walk {
     [[nodiscard]] std::size_t missing() const;
     bool last_one();
     bool last_two();
-    void fill_buckets();
-    void fill_buckets(std::size_t trial);
+    void add_tuple(const Step& step);
+    void compute_tuples();
+    void clear_tuples();
+    bool finds_right_tuple();
+    bool fill_buckets(std::size_t trial);
+    void move_to_buckets(StepSet unused);
+    bool close_buckets();
+    void clear_buckets();
     Bucket& bucket_of(StepSet open, std::uint32_t width);
     bool close(const Bucket& bucket);
     bool close(const Bucket& bucket, std::size_t trial, std::uint32_t positions);
@@ -79,8 +87,9 @@ class Walk {
     std::size_t branch_ = 0;
     std::vector<Level> levels_;
     std::vector<Bucket> buckets_;
+    std::size_t bucketed_ = 0;  ///< values in all of them
     std::vector<std::byte> column_, last_column_, output_;
-    std::vector<Step> tuples_;
+    std::vector<Step> tuples_;  ///< of one instruction, with the sampled points of its inputs
     std::array<std::vector<std::byte>, most_inputs> tuple_samples_;
     std::vector<std::uint32_t> right_;
 };

@@ -76,6 +76,7 @@ class TaskReader {
         TRY(read_figures(root));
         give_library_weight();
         if (const JsonValue* value = root.find("options")) TRY(read_options(*value));
+        if (const JsonValue* value = root.find("enumerate")) TRY(read_enumeration(*value));
         if (const JsonValue* value = root.find("budget")) TRY(read_budget(*value));
         if (const JsonValue* value = root.find("target")) TRY(read_target(*value));
         if (const JsonValue* value = root.find("stagnation"))
@@ -92,7 +93,8 @@ class TaskReader {
         TRY(check_keys(root, "a task",
                        {"name",   "signature", "set",     "genes",  "seeds",      "constants", "tunables",
                         "inputs", "reference", "measure", "bound",  "screen",     "perturb",   "objective",
-                        "axes",   "options",   "budget",  "target", "stagnation", "gates",     "library"}));
+                        "axes",   "options",   "budget",  "target", "stagnation", "gates",     "library",
+                        "enumerate"}));
         const std::string text = TRY(text_of(*TRY(needed(root, "signature")), "signature"));
         const auto signature = TRY(within(Signature::parse(text), "the signature", text));
         std::string name = "f";
@@ -107,7 +109,7 @@ class TaskReader {
     Expected<void> read_kernel(const JsonValue& root, std::string_view text) {
         TRY(check_keys(root, "a task of a workload",
                        {"workload", "sites", "constants", "tunables", "perturb", "objective", "axes",
-                        "options", "budget", "target", "stagnation", "gates", "devices"}));
+                        "options", "enumerate", "budget", "target", "stagnation", "gates", "devices"}));
         const JsonValue& workload = *root.find("workload");
         TRY(check_kind(workload, JsonKind::object, "workload"));
         task_.workload = TRY(measure::Workload::parse(in_place(text, workload)));
@@ -403,6 +405,18 @@ class TaskReader {
         if (const JsonValue* item = value.find("surrogate"))
             if (TRY(truth_of(*item, "surrogate"))) o.surrogate.emplace();
         if (const JsonValue* item = value.find("operators")) return read_operators(*item);
+        return {};
+    }
+    Expected<void> read_enumeration(const JsonValue& value) {
+        EnumerateOptions& o = task_.enumeration;
+        if (value.kind == JsonKind::boolean) {
+            if (!TRY(truth_of(value, "enumerate"))) o.instructions = 0;
+            return {};
+        }
+        TRY(check_keys(value, "enumerate", {"instructions", "trials"}));
+        if (const JsonValue* item = value.find("instructions"))
+            o.instructions = static_cast<std::uint32_t>(TRY(json::whole_number(*item, "instructions", 0, 32)));
+        if (const JsonValue* item = value.find("trials")) o.trials = TRY(counted(*item));
         return {};
     }
     Expected<void> read_operators(const JsonValue& value) {

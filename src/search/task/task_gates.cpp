@@ -1,6 +1,7 @@
-// The gates that a task names.
+// What a task's search is made of: its gates, what it begins with, and what follows it.
 
 #include <algorithm>
+#include <filesystem>
 
 #include "base/try.hpp"
 #include "ptxgraft/search_task.hpp"
@@ -89,6 +90,21 @@ Expected<Enumeration> enumerate(const Task& task, const EnumerateOptions& option
     EnumerateOptions of_task = options;
     of_task.perturb = task.columns.perturb;
     return enumerate(task.space, task.workload ? *screens[0] : task.cases, of_task);
+}
+
+Expected<Search> open(const Task& task, const std::string& archive, std::vector<Genome> first,
+                      const std::atomic<bool>* stop) {
+    const bool is_new = archive.empty() || !std::filesystem::exists(archive);
+    EnumerateOptions options = task.enumeration;
+    options.stop = stop;
+    if (is_new && task.options.strategy == Strategy::evolve && options.instructions != 0) {
+        const auto found = enumerate(task, options);  // what cannot be enumerated is searched all the same
+        if (stop != nullptr && stop->load()) return fail(Errc::work_stopped);
+        if (found && found->program && found->program->code.size() <= task.space.sites[0].max_genes)
+            first.insert(first.begin(),
+                         {{*found->program}, std::vector<std::uint32_t>(task.space.tunables.size(), 0)});
+    }
+    return Search::open(archive, task.space, task.options, std::move(first));
 }
 
 Expected<std::vector<Finalist>> confirm(const Task& task, std::span<const Elite> elites,
