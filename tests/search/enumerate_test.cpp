@@ -136,6 +136,39 @@ TEST(Enumerate, ProvesNothingByValuesThatOnlyTheScreenTakesForOne) {
     }
 }
 
+// 128 values in three places are more than are kept at once: 2 million, of which a late one is the right one.
+TEST(Enumerate, ClosesMoreValuesThanItKeeps) {
+    const auto set = stack::InstructionSet::parse("shf.l.wrap.b32\ncvt.u64.u32\n");
+    const auto machine = stack::Machine::make(*set, *Signature::parse("in u32 x, in u32 z, out u64 y"));
+    ASSERT_TRUE(machine);
+    Space space;
+    space.sites.push_back({.name = "f", .machine = *machine, .seeds = {}, .max_genes = 64});
+    for (int k = 0; k < 126; ++k) space.constants.push_back(k < 32 ? k : 1'000'003.0 * k);
+    const std::uint32_t last = 125'000'375;
+    const Problem from = problem_of("add.u32\n");
+    Cases cases{.count = points, .measure = Measure::bits};
+    const auto in_x = std::as_bytes(std::span(from.x)), in_z = std::as_bytes(std::span(from.z));
+    cases.inputs = {{in_x.begin(), in_x.end()}, {in_z.begin(), in_z.end()}, {}};
+    cases.right.resize(3);
+    for (const std::uint32_t z : from.z) cases.right[2].push_back((z << 7) | (last >> 25));
+    for (const std::uint32_t threads : {1u, 2u}) {
+        const auto found = enumerate(space, cases, {.instructions = 2, .threads = threads});
+        ASSERT_TRUE(found) << message(found.error());
+        ASSERT_TRUE(found->program);
+        EXPECT_EQ(found->instructions, 2u);
+        EXPECT_GT(found->trials, 3'000'000u);
+    }
+    // A budget ends it within one instruction's arguments, and the same everywhere on one thread.
+    for (const std::uint64_t trials : {1u, 5'000u, 1'500'000u, 2'500'000u}) {
+        const auto few = enumerate(space, cases, {.instructions = 2, .trials = trials, .threads = 1});
+        ASSERT_TRUE(few) << message(few.error());
+        EXPECT_FALSE(few->is_complete);
+        EXPECT_GE(few->trials, trials);
+        EXPECT_LE(few->trials, trials + 8'192);
+        EXPECT_EQ(enumerate(space, cases, {.instructions = 2, .trials = trials, .threads = 1})->trials, few->trials);
+    }
+}
+
 TEST(Enumerate, SortsThreeValuesBySixInstructions) {
     const auto set = stack::InstructionSet::parse("min.f32\nmax.f32\n");
     const auto machine = stack::Machine::make(
