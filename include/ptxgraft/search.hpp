@@ -219,10 +219,10 @@ struct ColumnsOptions {
 // ---- small spaces -----------------------------------------------------------------------------------------
 
 struct EnumerateOptions {
-    std::uint32_t instructions = 3;           ///< programs of at most so many are tried
-    std::uint64_t trials = 0;                 ///< as Enumeration has them: it gives up behind so many; 0: never
-    bool perturb = true;                      ///< as ColumnsOptions has it
-    std::uint32_t threads = 0;                ///< 0: one per processor
+    std::uint32_t instructions = 3;  ///< programs of at most so many are tried
+    std::uint64_t trials = 0;        ///< as Enumeration has them: it gives up behind so many; 0: never
+    bool perturb = true;             ///< as ColumnsOptions has it
+    std::uint32_t threads = 0;       ///< 0: one per processor
     const std::atomic<bool>* stop = nullptr;  ///< set by whoever wants it to end
 };
 

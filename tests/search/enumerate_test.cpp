@@ -165,7 +165,8 @@ TEST(Enumerate, ClosesMoreValuesThanItKeeps) {
         EXPECT_FALSE(few->is_complete);
         EXPECT_GE(few->trials, trials);
         EXPECT_LE(few->trials, trials + 8'192);
-        EXPECT_EQ(enumerate(space, cases, {.instructions = 2, .trials = trials, .threads = 1})->trials, few->trials);
+        EXPECT_EQ(enumerate(space, cases, {.instructions = 2, .trials = trials, .threads = 1})->trials,
+                  few->trials);
     }
 }
 

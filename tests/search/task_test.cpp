@@ -271,8 +271,9 @@ TEST(Task, BeginsWithoutAnEnumerationWhereThatIsSaid) {
     EXPECT_NE(first_of(*parse_task(masked(R"("enumerate": {"trials": 1})"))), found);
     EXPECT_EQ(first_of(*parse_task(masked(R"("enumerate": true)"))), found);
     for (const char* baseline : {"random", "climb"})
-        EXPECT_NE(first_of(*parse_task(masked(R"("options": {"strategy": ")" + std::string(baseline) + "\"}"))),
-                  found)
+        EXPECT_NE(
+            first_of(*parse_task(masked(R"("options": {"strategy": ")" + std::string(baseline) + "\"}"))),
+            found)
             << baseline;
     EXPECT_NE(first_of(*parse_task(masked(R"("genes": 3)"))), found);  // it has no room
     // Before what is judged first; all the same where nothing can be enumerated: a result not exact of two.
@@ -283,7 +284,8 @@ TEST(Task, BeginsWithoutAnEnumerationWhereThatIsSaid) {
     const auto pair = parse_task(two);
     ASSERT_TRUE(pair) << describe(pair.error(), two);
     EXPECT_FALSE(enumerate(*pair));
-    EXPECT_EQ(open(*pair, "", {{{stack::Program{}}, {}}})->ask(1)->front().genome.programs[0], stack::Program{});
+    EXPECT_EQ(open(*pair, "", {{{stack::Program{}}, {}}})->ask(1)->front().genome.programs[0],
+              stack::Program{});
 }
 
 TEST(Task, AStopOfTheEnumerationLeavesNoArchive) {

@@ -90,11 +90,11 @@ class TaskReader {
     // ---- the space
     // A signature by itself.
     Expected<void> read_bare(const JsonValue& root) {
-        TRY(check_keys(root, "a task",
-                       {"name",   "signature", "set",     "genes",  "seeds",      "constants", "tunables",
-                        "inputs", "reference", "measure", "bound",  "screen",     "perturb",   "objective",
-                        "axes",   "options",   "budget",  "target", "stagnation", "gates",     "library",
-                        "enumerate"}));
+        TRY(check_keys(
+            root, "a task",
+            {"name",      "signature", "set",        "genes",  "seeds",   "constants", "tunables", "inputs",
+             "reference", "measure",   "bound",      "screen", "perturb", "objective", "axes",     "options",
+             "budget",    "target",    "stagnation", "gates",  "library", "enumerate"}));
         const std::string text = TRY(text_of(*TRY(needed(root, "signature")), "signature"));
         const auto signature = TRY(within(Signature::parse(text), "the signature", text));
         std::string name = "f";
@@ -415,7 +415,8 @@ class TaskReader {
         }
         TRY(check_keys(value, "enumerate", {"instructions", "trials"}));
         if (const JsonValue* item = value.find("instructions"))
-            o.instructions = static_cast<std::uint32_t>(TRY(json::whole_number(*item, "instructions", 0, 32)));
+            o.instructions =
+                static_cast<std::uint32_t>(TRY(json::whole_number(*item, "instructions", 0, 32)));
         if (const JsonValue* item = value.find("trials")) o.trials = TRY(counted(*item));
         return {};
     }
