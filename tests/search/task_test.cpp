@@ -12,6 +12,7 @@
 namespace ptxgraft::search {
 namespace {
 
+using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::Field;
@@ -244,7 +245,9 @@ TEST(Task, BeginsWithAShortEnumeration) {
     }
     EXPECT_THAT(first.genome.tunables, ElementsAre(0));
     // not (not x or not z): four instructions, no fewer.
-    EXPECT_EQ(enumerate(*task, {.instructions = 4})->program, first.genome.programs[0]);
+    const stack::Machine& machine = task->space.sites[0].machine;
+    EXPECT_EQ(program_text(*enumerate(*task, {.instructions = 4})->program, machine),
+              program_text(first.genome.programs[0], machine));
     EXPECT_FALSE(enumerate(*task, {.instructions = 3})->program);
 
     auto again = open(*task, path);  // goes on as it began
@@ -286,6 +289,31 @@ TEST(Task, BeginsWithoutAnEnumerationWhereThatIsSaid) {
     EXPECT_FALSE(enumerate(*pair));
     EXPECT_EQ(open(*pair, "", {{{stack::Program{}}, {}}})->ask(1)->front().genome.programs[0],
               stack::Program{});
+}
+
+TEST(Task, BeginsWithWhatIsFoundOfEachSite) {
+    const std::string text = R"json({
+      "workload": {"template": "gemm/simt", "shapes": [{"m": 5, "n": 7, "k": 9}], "regimes": ["usual"],
+                   "wanted": {"initial": {"program": "0f7F800000 -> acc"},
+                              "multiply_accumulate": {"expr": "acc = min(acc, a + b)"}}},
+      "sites": {
+        "initial": {"set": ["neg.f32"], "seeds": ["1.0 neg.f32 -> acc"]},
+        "multiply_accumulate": {"set": ["add.f32", "mul.f32", "min.f32"],
+          "inputs": {"acc": {"uniform": [-4, 4], "seed": 1, "count": 64},
+                     "a": {"uniform": [-2, 2], "seed": 2}, "b": {"uniform": [-2, 2], "seed": 3}},
+          "reference": "acc = min(acc, a + b)", "bound": 1e-6}
+      }})json";
+    const auto task = parse_task(text);
+    ASSERT_TRUE(task) << describe(task.error(), text);
+    auto search = open(*task);
+    ASSERT_TRUE(search) << message(search.error());
+    const auto asked = search->ask(1);
+    ASSERT_THAT(*asked, SizeIs(1));
+    const auto text_of = [&](std::size_t site) {
+        return program_text(asked->front().genome.programs[site], task->space.sites[site].machine);
+    };
+    EXPECT_THAT(text_of(0), HasSubstr("-1.0"));  // its seed: the task does not say what is right there
+    EXPECT_THAT(text_of(1), AllOf(HasSubstr("add.f32"), HasSubstr("min.f32")));
 }
 
 TEST(Task, AStopOfTheEnumerationLeavesNoArchive) {

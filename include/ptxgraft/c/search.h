@@ -58,7 +58,7 @@ typedef struct ptxgraft_search_options {
 
 /** Opens a search of a task, or goes on with the one that the archive holds, which has to be of this task and
     these options. A null archive keeps everything in memory. `options` may be null. A new search that evolves
-    one site begins with a short enumeration, half a second, unless the task says `"enumerate": false`.
+    begins with a short enumeration, half a second a site, unless the task says `"enumerate": false`.
     PTXGRAFT_STATUS_task_invalid has its place in the task. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_search_open(ptxgraft_search** search, const char* archive,
                                                     const char* task, size_t size,

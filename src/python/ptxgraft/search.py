@@ -91,9 +91,9 @@ class Summary(NamedTuple):
 class Search(Handle):
     """A search of a task (JSON, or what becomes it), or one that goes on with what an archive holds.
 
-    `archive` None keeps everything in memory. `strategy`: "task" (as it says), "evolve", "random", "climb". A new one that evolves one
-    site begins with a short enumeration, half a second, unless the task says `"enumerate": False`. One thread at a time uses it; a run
-    has threads of its own."""
+    `archive` None keeps everything in memory. `strategy`: "task" (as it says), "evolve", "random", "climb". A new one that evolves
+    begins with a short enumeration, half a second a site, unless the task says `"enumerate": False`. One thread at a time uses it; a
+    run has threads of its own."""
 
     __slots__ = ("sites", "machines", "axes")
     _noun = "search"

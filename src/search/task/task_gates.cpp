@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "base/try.hpp"
+#include "ptxgraft/program.hpp"
 #include "ptxgraft/search_task.hpp"
 
 namespace ptxgraft::search {
@@ -23,6 +24,36 @@ Expected<measure::Pool> pool_of(const Task& task) {
     auto pool = measure::Pool::open(*task.pool);
     if (pool || timing_of(task) == nullptr) return pool;
     return fail(Errc::timing_not_possible, "time needs a GPU: " + message(pool.error()));
+}
+
+// What is right at a site; null where the task does not say it.
+const Cases* cases_of(const Task& task, std::size_t site) {
+    if (!task.workload) return &task.cases;
+    return site < task.screens.size() && task.screens[site] ? &*task.screens[site] : nullptr;
+}
+
+// For each site of which the task says what is right the shortest program, where it is short enough to be
+// found; of others the first seed. What cannot be enumerated is searched all the same.
+std::optional<Genome> shortest(const Task& task, const std::atomic<bool>* stop) {
+    EnumerateOptions options = task.enumeration;
+    options.perturb = task.columns.perturb;
+    options.stop = stop;
+    Genome genome{.programs = {}, .tunables = std::vector<std::uint32_t>(task.space.tunables.size(), 0)};
+    bool is_any_found = false;
+    for (std::size_t s = 0; s < task.space.sites.size(); ++s) {
+        const SiteSpace& site = task.space.sites[s];
+        genome.programs.push_back(site.seeds.empty() ? stack::Program{} : site.seeds[0]);
+        const Cases* const cases = cases_of(task, s);
+        if (cases == nullptr) continue;
+        const auto found =
+            enumerate({.sites = {site}, .tunables = {}, .constants = task.space.constants}, *cases, options);
+        if (!found || !found->program) continue;
+        auto program = stack::simplify(*found->program, site.machine, program_options);
+        if (!program || program->code.size() > site.max_genes) continue;
+        genome.programs.back() = std::move(*program);
+        is_any_found = true;
+    }
+    return is_any_found ? std::optional(std::move(genome)) : std::nullopt;
 }
 
 // Makes the gate of one kind of options.
@@ -83,26 +114,22 @@ Expected<std::vector<std::unique_ptr<Gate>>> gates_of(const Task& task, const st
 }
 
 Expected<Enumeration> enumerate(const Task& task, const EnumerateOptions& options) {
-    const auto& screens = task.screens;
-    if (task.space.sites.size() != 1 || (task.workload && (screens.empty() || !screens[0])))
+    const Cases* const cases = task.space.sites.size() == 1 ? cases_of(task, 0) : nullptr;
+    if (cases == nullptr)
         return fail(Errc::space_invalid,
                     std::string("all programs are tried for one site, of which the task says what is right"));
     EnumerateOptions of_task = options;
     of_task.perturb = task.columns.perturb;
-    return enumerate(task.space, task.workload ? *screens[0] : task.cases, of_task);
+    return enumerate(task.space, *cases, of_task);
 }
 
 Expected<Search> open(const Task& task, const std::string& archive, std::vector<Genome> first,
                       const std::atomic<bool>* stop) {
     const bool is_new = archive.empty() || !std::filesystem::exists(archive);
-    EnumerateOptions options = task.enumeration;
-    options.stop = stop;
-    if (is_new && task.options.strategy == Strategy::evolve && options.instructions != 0) {
-        const auto found = enumerate(task, options);  // what cannot be enumerated is searched all the same
+    if (is_new && task.options.strategy == Strategy::evolve && task.enumeration.instructions != 0) {
+        auto begin = shortest(task, stop);
         if (stop != nullptr && stop->load()) return fail(Errc::work_stopped);
-        if (found && found->program && found->program->code.size() <= task.space.sites[0].max_genes)
-            first.insert(first.begin(),
-                         {{*found->program}, std::vector<std::uint32_t>(task.space.tunables.size(), 0)});
+        if (begin) first.insert(first.begin(), std::move(*begin));
     }
     return Search::open(archive, task.space, task.options, std::move(first));
 }
