@@ -159,8 +159,9 @@ struct Task {
 /// A task's search, as Search::open opens it. A new one that evolves begins with a short enumeration for each
 /// site of which the task says what is right (Task::enumeration, half a second on one thread, so that it ends
 /// behind the same trial everywhere): what that finds is judged before `first`, with the first seeds of sites
-/// where it finds nothing. What is short is then not looked for by chance. Where `stop` is set meanwhile, by another thread, there is no
-/// search and no archive: Errc::work_stopped. Other errors: those of Search::open.
+/// where it finds nothing. What is short is then not looked for by chance. A task without constants has 0, 1,
+/// -1, 2 and 0.5 there. Where `stop` is set meanwhile, by another thread, there is no search and no archive:
+/// Errc::work_stopped. Other errors: those of Search::open.
 [[nodiscard]] PTXGRAFT_API Expected<Search> open(const Task& task, const std::string& archive = {},
                                                  std::vector<Genome> first = {},
                                                  const std::atomic<bool>* stop = nullptr);

@@ -18,6 +18,7 @@ using testing::ElementsAre;
 using testing::Field;
 using testing::HasSubstr;
 using testing::Lt;
+using testing::Not;
 using testing::SizeIs;
 
 constexpr std::string_view relu = R"json({
@@ -289,6 +290,20 @@ TEST(Task, BeginsWithoutAnEnumerationWhereThatIsSaid) {
     EXPECT_FALSE(enumerate(*pair));
     EXPECT_EQ(open(*pair, "", {{{stack::Program{}}, {}}})->ask(1)->front().genome.programs[0],
               stack::Program{});
+}
+
+TEST(Task, BeginsWithSmallConstantsWhereItHasNone) {
+    const auto text = [](std::string_view constants) {
+        return R"json({"signature": "in u32 x, out u32 y", "set": ["sub.u32", "and.b32"],
+            "inputs": {"x": {"words": 1, "count": 64}}, "reference": "y = x & (x - 1u)")json" +
+               std::string(constants) + "}";
+    };
+    const auto first = open(*parse_task(text("")))->ask(1);
+    const auto machine = parse_task(text(""))->space.sites[0].machine;
+    const auto seven = open(*parse_task(text(R"(, "constants": [7])")))->ask(1);
+    EXPECT_THAT(program_text(first->front().genome.programs[0], machine),
+                AllOf(HasSubstr("1 sub.u32"), HasSubstr("and.b32")));
+    EXPECT_THAT(program_text(seven->front().genome.programs[0], machine), Not(HasSubstr("1 sub.u32")));
 }
 
 TEST(Task, BeginsWithWhatIsFoundOfEachSite) {

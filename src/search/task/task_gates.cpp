@@ -45,8 +45,9 @@ std::optional<Genome> shortest(const Task& task, const std::atomic<bool>* stop) 
         genome.programs.push_back(site.seeds.empty() ? stack::Program{} : site.seeds[0]);
         const Cases* const cases = cases_of(task, s);
         if (cases == nullptr) continue;
-        const auto found =
-            enumerate({.sites = {site}, .tunables = {}, .constants = task.space.constants}, *cases, options);
+        Space of_site{.sites = {site}, .tunables = {}, .constants = task.space.constants};
+        if (of_site.constants.empty()) of_site.constants = {0, 1, -1, 2, 0.5};
+        const auto found = enumerate(of_site, *cases, options);
         if (!found || !found->program) continue;
         auto program = stack::simplify(*found->program, site.machine, program_options);
         if (!program || program->code.size() > site.max_genes) continue;
