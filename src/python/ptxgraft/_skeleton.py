@@ -184,10 +184,8 @@ class Skeleton(Handle):
     def from_ptx(cls, ptx: Any) -> Skeleton:
         """Takes PTX with markers, or without any: a `str`, or a cuda.core.ObjectCode of PTX."""
         text = ptx if isinstance(ptx, str) else _cuda_core.ptx_of(ptx)
-        if text is None and hasattr(ptx, "arguments_info"):
-            raise _cuda_core.no_kernel(ptx)
         if text is None:
-            raise invalid(f"a {type(ptx).__name__} is no PTX: neither a str nor an ObjectCode")
+            raise _cuda_core.no_skeleton(ptx)
         data = text.encode()
         return cls._new(cls._create(lib.ptxgraft_skeleton_create_from_ptx, data, len(data)))
 
