@@ -26,7 +26,7 @@ class CudaCore(Case):
             code = _cuda_core.module().ObjectCode.from_ptx(text.encode())
             self.assertEqual(ptxgraft.Skeleton.from_ptx(code).entries, ("f",))
         self.assertFails("argument_invalid", "is cubin", ptxgraft.Skeleton.from_ptx, skeleton().assemble({}).to_cuda_core())
-        self.assertFails("argument_invalid", "a list is no PTX", ptxgraft.Skeleton.from_ptx, [])
+        self.assertFails("argument_invalid", "a str or an ObjectCode of PTX is taken", ptxgraft.Skeleton.from_ptx, [])
 
     def test_what_the_emulator_has_is_no_gpus(self):
         kernel = skeleton().graft({}, emulator())

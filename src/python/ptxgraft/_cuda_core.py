@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
-from ptxgraft._library import Error, invalid
+from ptxgraft._library import Error, invalid, wrong_type
 
 
 def module() -> Any:
@@ -61,10 +61,9 @@ def no_kernel(value: Any) -> Error:
 
 def no_skeleton(value: Any) -> Error:
     """The error of what is no PTX. A loaded kernel does not tell its code."""
-    message = f"a {type(value).__name__} is no PTX: neither a str nor an ObjectCode"
     if hasattr(value, "arguments_info") and hasattr(value, "handle"):
-        message = "a cuda.core.Kernel does not tell its code: give its ObjectCode of PTX"
-    return invalid(message)
+        return invalid("a cuda.core.Kernel does not tell its code: give its ObjectCode of PTX")
+    return wrong_type(value, "a str" if isinstance(value, (bytes, bytearray)) else "a str or an ObjectCode of PTX")
 
 
 def device_name(device: Any) -> Optional[str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional
 
 from ptxgraft._library import NULL, Handle, Options, check, enum_value, ffi, info, invalid, lib
@@ -127,7 +128,7 @@ class Difference(NamedTuple):
 
 def find_difference(program: Program, reference: Program, *, threads: int = 0, options: CompileOptions = MUTATED) -> Optional[Difference]:
     """The first input for which a program gives other bits than the reference, of all; their inputs have 32 bits together. None:
-    they are one function.
+    they are one function. What a handler of a signal raises, Ctrl-C above all, comes out of it within a tenth of a second.
 
     >>> import ptxgraft
     >>> machine = ptxgraft.stack.Machine("in u16 x, out u16 y")
@@ -138,5 +139,24 @@ def find_difference(program: Program, reference: Program, *, threads: int = 0, o
     given, compile_options = Options("error_options"), _compile_options(options)
     given.struct.compile, given.struct.threads = given.keep(compile_options.struct), threads
     arguments = program._handle, reference._handle, program.machine._handle, given.struct
-    found = info("difference_info", lib.ptxgraft_program_find_difference, *arguments)
-    return Difference(found.output, found.input, found.expected, found.result) if found.found else None
+    for _ in _parts(given, sum(1 if r.type == "pred" else 8 * r.size for r in _inputs(program.machine))):
+        found = info("difference_info", lib.ptxgraft_program_find_difference, *arguments)
+        if found.found:
+            return Difference(found.output, found.input, found.expected, found.result)
+    return None
+
+
+def _parts(given: Options, bits: int) -> Iterator[None]:
+    """Sets `ranges` to one part of all inputs after the other. Each takes some hundredths of a second; handlers of signals run in between."""
+    if not 0 < bits <= 32:
+        yield  # the library says why not
+        return
+    part, first = given.keep(ffi.new("ptxgraft_input_range*")), 0
+    given.struct.ranges, given.struct.range_count = part, 1
+    size = 1 << 18
+    while first < 1 << bits:
+        part.first, part.last = first, min(first + size, 1 << bits) - 1
+        begin = time.monotonic()
+        yield
+        took = time.monotonic() - begin
+        first, size = part.last + 1, size * 2 if took < 0.01 else max(size // 2, 1 << 14) if took > 0.04 else size

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike
 from typing import Any, Callable, NamedTuple, Optional, Union
 
 from ptxgraft import _batch, _cuda_core, _graft, _kernel, _machine_code
 from ptxgraft._cache import Cache
 from ptxgraft._device import Device
 from ptxgraft._graft import GraftOptions, Stubs
-from ptxgraft._library import Error, Handle, Options, decode, enum_name, info, invalid, lib, name_bytes, text_of
+from ptxgraft._library import Error, Handle, Options, decode, enum_name, info, invalid, lib, name_bytes, path_text, text_bytes, text_of
 from ptxgraft._progress import Progress
 from ptxgraft._stub import EFFECTS, Stub
 
@@ -177,7 +178,7 @@ class Skeleton(Handle):
     ) -> Skeleton:
         """Compiles CUDA source with marked sites, for "sm_90a" or another `target`; `options` are further ones of NVRTC."""
         given = _cuda_options(target, file_name, cache, include_dirs, defines, options)
-        data = source.encode()
+        data = text_bytes(source)
         return cls._new(cls._create(lib.ptxgraft_skeleton_create_from_cuda, data, len(data), given.struct))
 
     @classmethod
@@ -186,13 +187,13 @@ class Skeleton(Handle):
         text = ptx if isinstance(ptx, str) else _cuda_core.ptx_of(ptx)
         if text is None:
             raise _cuda_core.no_skeleton(ptx)
-        data = text.encode()
+        data = text_bytes(text)
         return cls._new(cls._create(lib.ptxgraft_skeleton_create_from_ptx, data, len(data)))
 
     @classmethod
     def from_file(
         cls,
-        path: str,
+        path: Union[str, PathLike[str]],
         *,
         target: Optional[str] = None,
         cache: Optional[Cache] = None,
@@ -202,7 +203,7 @@ class Skeleton(Handle):
     ) -> Skeleton:
         """Reads a `.cu` or `.ptx` file."""
         given = _cuda_options(target, None, cache, include_dirs, defines, options)
-        return cls._new(cls._create(lib.ptxgraft_skeleton_create_from_file, name_bytes(str(path)), given.struct))
+        return cls._new(cls._create(lib.ptxgraft_skeleton_create_from_file, name_bytes(path_text(path)), given.struct))
 
     @classmethod
     def from_template(
