@@ -61,6 +61,21 @@ class Texts(Case):
         for call in syntax.Module, ptxgraft.Skeleton.from_cuda, MACHINE.parse, stack.Machine, ptxgraft.Device:
             self.assertFails("argument_invalid", "no Unicode", call, "\ud800")
 
+    def test_what_is_no_program_and_no_candidates(self):
+        program, other = MACHINE.parse("a -> b"), stack.Machine("in f32 a, out f32 b").parse("a -> b")
+        for call in (
+            lambda: ptxgraft.find_difference(program, None),
+            lambda: ptxgraft.find_difference("a -> b", program),
+            lambda: ptxgraft.evaluate("a -> b"),
+            lambda: skeleton().graft_many(None, emulator()),
+            lambda: skeleton().assemble_many({"activation": "value -> value"}),
+        ):
+            self.assertFails("argument_invalid", "is taken", call)
+        self.assertFails("argument_invalid", "of different machines", ptxgraft.find_difference, program, other)
+        alike = stack.Machine("in u32 a, out u32 b").parse("a -> b")
+        self.assertIsNotNone(ptxgraft.find_difference(alike, MACHINE.parse("a 1u32 xor.b32 -> b")))
+        self.assertEqual(len(skeleton().graft_many(({} for _ in range(2)), emulator())), 2)  # a generator is a list of candidates too
+
     def test_what_is_no_path(self):
         for name, call in PATHS.items():
             for wrong in b"x", 7, ["x"]:

@@ -276,7 +276,7 @@ class Skeleton(Handle):
 
     def graft_many(
         self,
-        candidates: Sequence[Stubs],
+        candidates: Iterable[Stubs],
         device: Device,
         *,
         options: GraftOptions = GraftOptions(),
@@ -305,7 +305,7 @@ class Skeleton(Handle):
 
     def assemble_many(
         self,
-        candidates: Sequence[Stubs],
+        candidates: Iterable[Stubs],
         *,
         options: GraftOptions = GraftOptions(),
         many: _batch.ManyOptions = _batch.ManyOptions(),
