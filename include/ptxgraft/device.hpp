@@ -2,8 +2,8 @@
 /// @file device.hpp
 /// Where kernels run: a CUDA GPU through the driver (opened with dlopen; its absence is no error), or the
 /// emulator. Device, Buffer, Stream, Event, Function are move-only or shared handles; each keeps what it
-/// depends on alive. What somebody else owns (a context, a stream, memory of PyTorch's) is borrowed: used,
-/// and never destroyed.
+/// depends on alive. What somebody else owns (a context, a stream, a kernel, memory of PyTorch's) is
+/// borrowed: used, and never destroyed.
 
 #include <array>
 #include <cstddef>
@@ -38,6 +38,11 @@ struct StreamOptions {
     std::int32_t priority = 0;
     /// It does not wait for launches without a stream and copies of buffers, nor they for it.
     bool non_blocking = false;
+};
+/// Which of the driver's two handles of a kernel it is.
+enum class FunctionHandle : std::uint8_t {
+    function,  ///< a CUfunction: of a module that is loaded in one context
+    kernel,    ///< a CUkernel: of a library (cuLibraryLoadData), for every context
 };
 /// The numbers of priorities that make a difference: the most urgent is the lowest.
 struct StreamPriorities {
@@ -192,6 +197,15 @@ class PTXGRAFT_API Device {
     /// Emulator::load.
     [[nodiscard]] Expected<Function> load(std::string_view ptx, std::string_view entry,
                                           const Cubin* cubin = nullptr) const;
+
+    /// A kernel that somebody else loaded in this device's context and unloads later than this handle and its
+    /// variables: a CUfunction or a CUkernel, as a number. The driver says its name, how many bytes each
+    /// parameter has and which cluster it requires; what else its PTX declares (`.reqntid`, the types) is not
+    /// known here. Its parameters are named by their numbers, `0`, `1` …, and have types of bits alone, `b64`
+    /// where one has 8 bytes, `b8` where no number has so many. It has no PTX, and of its module other()
+    /// knows no other entry. Errors: Errc::argument_invalid for 0; Errc::device_differs on the emulator;
+    /// Errc::driver_too_old before CUDA 12.4; Errc::driver_failed. (cuFuncGetParamInfo, cuKernelGetFunction)
+    [[nodiscard]] Expected<Function> borrow_function(FunctionHandle kind, std::uint64_t handle) const;
 
     /// Whether two handles are of the same device: two emulators are not.
     friend bool operator==(const Device& a, const Device& b) { return a.data_ == b.data_; }
@@ -407,6 +421,7 @@ class PTXGRAFT_API Function {
     struct Data;
 
   private:
+    friend class Device;
     friend class device::Loader;
     friend class Graph;
     explicit Function(std::shared_ptr<const Data> data) : data_(std::move(data)) {}

@@ -106,6 +106,9 @@ struct Preparation {
 /// whatever else runs on the device.
 class PTXGRAFT_API Kernel {
   public:
+    /// A kernel that somebody else loaded: Device::borrow_function. It has no stubs, no PTX, no machine code.
+    [[nodiscard]] static Expected<Kernel> borrow(const Device& device, FunctionHandle kind,
+                                                 std::uint64_t handle);
     /// One argument per parameter: buffers and scalars, of exactly the parameters' sizes (`5u` for a .u32,
     /// `1.5f` for an .f32). Errors are those of Function::launch.
     template <class... Arguments>
@@ -141,8 +144,8 @@ class PTXGRAFT_API Kernel {
     /// With the stubs in. Where stubs are linked this is the text of the `call` route. Constants that are
     /// data are variables without values in it: kernels that differ in them alone have one text.
     [[nodiscard]] const std::string& ptx() const;
-    [[nodiscard]] const MachineCode& machine_code() const;  ///< on the emulator without a cubin
-    [[nodiscard]] const Cubin* cubin() const;               ///< null on the emulator
+    [[nodiscard]] const MachineCode& machine_code() const;  ///< without a cubin where there is none
+    [[nodiscard]] const Cubin* cubin() const;               ///< null on the emulator, and when borrowed
     [[nodiscard]] const GraftTimes& times() const;
     [[nodiscard]] const std::vector<RouteChoice>& routes() const;  ///< one for each stub, in their order
     [[nodiscard]] const Function& function() const;

@@ -14,6 +14,9 @@ using namespace ptxgraft;
 using capi::call;
 using capi::get;
 
+static_assert(PTXGRAFT_FUNCTION_HANDLE_function == int(FunctionHandle::function) &&
+              PTXGRAFT_FUNCTION_HANDLE_kernel == int(FunctionHandle::kernel));
+
 extern "C" {
 
 ptxgraft_status ptxgraft_skeleton_render(char* text, size_t* size, const ptxgraft_skeleton* skeleton,
@@ -42,6 +45,14 @@ ptxgraft_status ptxgraft_kernel_create(ptxgraft_kernel** kernel, const ptxgraft_
         TRY(capi::check_loadable(request.options()));
         return capi::give(kernel,
                           skeleton->skeleton.graft(request.grafts, device->device, request.options()));
+    });
+}
+
+ptxgraft_status ptxgraft_kernel_create_borrowed(ptxgraft_kernel** kernel, const ptxgraft_device* device,
+                                                ptxgraft_function_handle kind, uint64_t handle) {
+    return call({{kernel, "kernel"}, {device, "device"}}, [&]() -> Expected<void> {
+        TRY(capi::check_enumerators({{"kind", kind, PTXGRAFT_FUNCTION_HANDLE_kernel}}));
+        return capi::give(kernel, Kernel::borrow(device->device, static_cast<FunctionHandle>(kind), handle));
     });
 }
 

@@ -19,7 +19,7 @@ namespace {
 struct StubVerbFlags {
     std::string program, expression, site, signature, set, output = "-";
     std::vector<std::string> values;
-    bool evaluates = false, prints_bits = false, is_strict = false, json = false;
+    bool has_expression = false, evaluates = false, prints_bits = false, is_strict = false, json = false;
     bool contract = false, approx = false, ftz = false;
     std::uint32_t random_count = 0, length = 20;
     std::uint64_t seed = 1;
@@ -31,6 +31,8 @@ bool names_a_file(std::string_view text) {
 }
 
 StubProgram load_program(const StubVerbFlags& flags) {
+    if (flags.has_expression && flags.program.empty() && flags.expression.empty())
+        fail_usage("the expression of --expr is empty; one is such as 'acc = max(acc + bias, 0)'");
     if (flags.program.empty() == flags.expression.empty())
         fail_usage("which program? Give PROGRAM, or --expr TEXT instead");
     if (!flags.expression.empty()) return {flags.expression, "--expr", Language::expression};
@@ -210,6 +212,7 @@ void add_stub(CLI::App& app) {
     verb->allow_extras();
     verb->callback([flags, verb, values] {
         flags->evaluates = values->count() != 0;
+        flags->has_expression = verb->count("--expr") != 0;
         take_program_with_minus(*verb, *flags);
         run_verb(*flags);
     });

@@ -55,6 +55,12 @@ class LoadedEntry {
                                                   std::uint64_t stream) const = 0;
 };
 
+/// An entry of somebody else, and what is known of it.
+struct BorrowedEntry {
+    launch::EntryInfo info;
+    std::unique_ptr<LoadedEntry> loaded;
+};
+
 /// A chain of launches on a device. Destroyed before its backend and after its entries.
 class LoadedGraph {
   public:
@@ -136,6 +142,11 @@ class Backend {
     [[nodiscard]] virtual Expected<std::unique_ptr<LoadedEntry>> load(KnownModule module,
                                                                       const std::string& entry,
                                                                       const Cubin* cubin) = 0;
+    /// Of a GPU alone; the handle is not 0.
+    [[nodiscard]] virtual Expected<BorrowedEntry> borrow(FunctionHandle, std::uint64_t) {
+        return fail(Errc::device_differs,
+                    std::string("a kernel of the driver is a GPU's, and no emulator's"));
+    }
     /// Of a GPU alone.
     [[nodiscard]] virtual Expected<std::shared_ptr<const Assembler>> jit() {
         return fail(Errc::assembler_not_usable, std::string("the emulator has no driver"));

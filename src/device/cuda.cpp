@@ -174,6 +174,10 @@ class CudaBackend final : public Backend {
             TRY(default_assembler().assemble(module.source->text, {.target = ptxgraft::name(architecture_)}));
         return load(assembled.image, entry, module.banks);
     }
+    [[nodiscard]] Expected<BorrowedEntry> borrow(FunctionHandle kind, std::uint64_t handle) override {
+        const TimingLock::Load load(context_->state().lock);
+        return borrow_cuda_entry(context_, block_limits(), kind, handle);
+    }
     [[nodiscard]] Expected<std::shared_ptr<const Assembler>> jit() override {
         return cuda_jit(context_, architecture_);
     }
@@ -189,12 +193,15 @@ class CudaBackend final : public Backend {
                                                               std::span<const Bank> banks) const {
         context_->unload_what_waits();
         const TimingLock::Load load(context_->state().lock);
-        const auto module = std::make_shared<CudaModule>(
-            context_, BlockLimits{properties_.shared_bytes_per_block_optin,
-                                  architecture_limits(architecture_.sm).blocks_per_cluster});
+        const auto module = std::make_shared<CudaModule>(context_, block_limits());
         TRY(module->load(image));
         TRY(module->take_banks(banks));
         return CudaEntry::find(module, entry);
+    }
+
+    [[nodiscard]] BlockLimits block_limits() const {
+        return {properties_.shared_bytes_per_block_optin,
+                architecture_limits(architecture_.sm).blocks_per_cluster};
     }
 
     std::shared_ptr<const CudaContext> context_;

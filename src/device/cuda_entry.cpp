@@ -92,6 +92,13 @@ Expected<void> CudaModule::load(std::span<const std::byte> image) {
     return done;
 }
 
+Expected<void> CudaModule::borrow_of(driver::Function function) {
+    borrowed_ = true;
+    TRY(Driver::present(context_->driver().cuFuncGetModule, "cuFuncGetModule"));
+    return context_->checked(
+        "cuFuncGetModule", [&](const Driver& driver) { return driver.cuFuncGetModule(&handle_, function); });
+}
+
 Expected<Variable> CudaModule::variable(const std::string& name) const {
     driver::DevicePointer address = 0;
     std::size_t bytes = 0;
@@ -136,24 +143,39 @@ Expected<std::unique_ptr<LoadedEntry>> CudaEntry::find(std::shared_ptr<const Cud
     return loaded;
 }
 
+Expected<std::unique_ptr<LoadedEntry>> CudaEntry::borrow(std::shared_ptr<const CudaModule> module,
+                                                         driver::Function function) {
+    auto loaded = std::unique_ptr<CudaEntry>(new CudaEntry(std::move(module)));
+    loaded->function_ = function;
+    TRY(loaded->take_function("that is borrowed"));
+    return loaded;
+}
+
 Expected<std::unique_ptr<LoadedEntry>> CudaEntry::other(const std::string& entry) const {
     const TimingLock::Load load(context_->state().lock);
     return find(module_, entry);
 }
 
 Expected<void> CudaEntry::find_function(const std::string& entry) {
+    const Result result = context_->run([&](const Driver& driver) {
+        return driver.cuModuleGetFunction(&function_, module_->handle(), entry.c_str());
+    });
+    TRY(context_->check(result, fmt::format("function {} of the module", entry)));
+    return take_function(fmt::format("{} of the module", entry));
+}
+
+Expected<void> CudaEntry::take_function(const std::string& name) {
     int threads = 0, static_bytes = 0;
     const Result result = context_->run([&](const Driver& driver) {
-        Result found = driver.cuModuleGetFunction(&function_, module_->handle(), entry.c_str());
         // Lazy loading (CUDA_MODULE_LOADING) would put the code on the GPU at the first launch.
-        if (found == Result::success && driver.cuFuncLoad != nullptr) found = driver.cuFuncLoad(function_);
+        Result found = driver.cuFuncLoad != nullptr ? driver.cuFuncLoad(function_) : Result::success;
         if (found == Result::success)
             found = driver.cuFuncGetAttribute(&threads, FunctionAttribute::max_threads_per_block, function_);
         if (found == Result::success)
             found = driver.cuFuncGetAttribute(&static_bytes, FunctionAttribute::shared_size_bytes, function_);
         return found;
     });
-    TRY(context_->check(result, fmt::format("function {} of the module", entry)));
+    TRY(context_->check(result, fmt::format("function {}", name)));
     limits_ = {.threads_per_block = natural(threads),
                .static_shared_bytes = natural(static_bytes),
                .shared_bytes = module_->limits().shared_bytes,

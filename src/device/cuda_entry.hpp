@@ -57,12 +57,14 @@ class CudaModule {
     CudaModule(std::shared_ptr<const CudaContext> context, BlockLimits limits)
         : context_(std::move(context)), limits_(limits) {}
     ~CudaModule() {
-        if (handle_ != nullptr) context_->unload(handle_);
+        if (handle_ != nullptr && !borrowed_) context_->unload(handle_);
     }
     CudaModule(const CudaModule&) = delete;
     CudaModule& operator=(const CudaModule&) = delete;
 
     [[nodiscard]] Expected<void> load(std::span<const std::byte> image);
+    /// Instead of that: the module of a function of somebody else, who unloads it.
+    [[nodiscard]] Expected<void> borrow_of(driver::Function function);
     /// Their bytes are there when it returns.
     [[nodiscard]] Expected<void> take_banks(std::span<const Bank> banks);
     [[nodiscard]] Expected<void> set_bank(std::size_t number, std::span<const std::byte> bytes,
@@ -75,6 +77,7 @@ class CudaModule {
   private:
     std::shared_ptr<const CudaContext> context_;
     driver::Module handle_ = nullptr;
+    bool borrowed_ = false;
     BlockLimits limits_;
     std::vector<Variable> banks_;
 };
@@ -84,6 +87,9 @@ class CudaEntry final : public LoadedEntry {
     /// An entry of a module, with its code on the GPU: a first launch is one as any other.
     [[nodiscard]] static Expected<std::unique_ptr<LoadedEntry>> find(std::shared_ptr<const CudaModule> module,
                                                                      const std::string& entry);
+    /// A function of a module that was borrowed of it.
+    [[nodiscard]] static Expected<std::unique_ptr<LoadedEntry>> borrow(
+        std::shared_ptr<const CudaModule> module, driver::Function function);
 
     [[nodiscard]] launch::EntryLimits limits() const override { return limits_; }
     [[nodiscard]] Expected<void> launch(const CheckedLaunch& launch, std::uint64_t stream) const override;
@@ -110,6 +116,8 @@ class CudaEntry final : public LoadedEntry {
     explicit CudaEntry(std::shared_ptr<const CudaModule> module)
         : module_(std::move(module)), context_(module_->context()) {}
     [[nodiscard]] Expected<void> find_function(const std::string& entry);
+    /// Has the code of `function_` put on the GPU, and asks for its limits.
+    [[nodiscard]] Expected<void> take_function(const std::string& name);
     [[nodiscard]] Expected<void> launch_with(const CheckedLaunch& launch, LaunchAttributes attributes,
                                              std::uint64_t stream) const;
     [[nodiscard]] Expected<void> opt_in(std::uint32_t shared_bytes) const;
@@ -122,6 +130,11 @@ class CudaEntry final : public LoadedEntry {
     mutable std::atomic<std::uint32_t> granted_ = 0;  // dynamic shared memory
     mutable std::atomic<bool> large_clusters_ = false;
 };
+
+/// A kernel of somebody else in a context.
+[[nodiscard]] Expected<BorrowedEntry> borrow_cuda_entry(std::shared_ptr<const CudaContext> context,
+                                                        BlockLimits limits, FunctionHandle kind,
+                                                        std::uint64_t handle);
 
 /// An empty graph in a context.
 [[nodiscard]] Expected<std::unique_ptr<LoadedGraph>> create_cuda_graph(

@@ -18,6 +18,7 @@ using DevicePointer = std::uint64_t;   // CUdeviceptr
 using Context = struct ContextTag*;    // CUcontext
 using Module = struct ModuleTag*;      // CUmodule
 using Function = struct FunctionTag*;  // CUfunction
+using Kernel = struct KernelTag*;      // CUkernel
 using Stream = struct StreamTag*;      // CUstream
 using Event = struct EventTag*;        // CUevent
 using Graph = struct GraphTag*;        // CUgraph
@@ -146,6 +147,10 @@ enum class FunctionAttribute : int {
     binary_version = 6,
     max_dynamic_shared_size_bytes = 8,
     preferred_shared_memory_carveout = 9,
+    cluster_size_must_be_set = 10,
+    required_cluster_width = 11,
+    required_cluster_height = 12,
+    required_cluster_depth = 13,
     non_portable_cluster_size_allowed = 14,
 };
 
@@ -227,41 +232,45 @@ constexpr unsigned default_flags = 0, stream_non_blocking = 1;
 
 // The same for functions that came later, most of them with CUDA 12: a driver that lacks them is one that
 // cannot do what they do.
-#define PTXGRAFT_LATER_DRIVER_FUNCTIONS(X)                                                                 \
-    X(cuDeviceGetUuid_v2, (Uuid * uuid, Device device))                                                    \
-    X(cuCtxResetPersistingL2Cache, ())                                                                     \
-    X(cuStreamGetCtx, (Stream stream, Context * context))                                                  \
-    X(cuFuncLoad, (Function function))                                                                     \
-    X(cuOccupancyMaxActiveClusters, (int* clusters, Function function, const LaunchConfiguration* config)) \
-    X(cuStreamBeginCapture_v2, (Stream stream, CaptureMode mode))                                          \
-    X(cuStreamEndCapture, (Stream stream, Graph * graph))                                                  \
-    X(cuStreamGetCaptureInfo_v3,                                                                           \
-      (Stream stream, CaptureStatus * status, std::uint64_t * id, Graph * graph,                           \
-       const GraphNode** dependencies, const GraphEdgeData** edges, std::size_t* count))                   \
-    X(cuGraphCreate, (Graph * graph, unsigned flags))                                                      \
-    X(cuGraphDestroy, (Graph graph))                                                                       \
-    X(cuGraphAddKernelNode_v2, (GraphNode * node, Graph graph, const GraphNode* dependencies,              \
-                                std::size_t count, const KernelNodeParameters* parameters))                \
-    X(cuGraphDestroyNode, (GraphNode node))                                                                \
-    X(cuGraphKernelNodeSetParams_v2, (GraphNode node, const KernelNodeParameters* parameters))             \
-    X(cuGraphKernelNodeSetAttribute,                                                                       \
-      (GraphNode node, LaunchAttributeId attribute, const LaunchAttributeValue* value))                    \
-    X(cuGraphInstantiateWithFlags, (GraphExec * exec, Graph graph, unsigned long long flags))              \
-    X(cuGraphExecKernelNodeSetParams_v2,                                                                   \
-      (GraphExec exec, GraphNode node, const KernelNodeParameters* parameters))                            \
-    X(cuGraphUpload, (GraphExec exec, Stream stream))                                                      \
-    X(cuGraphLaunch, (GraphExec exec, Stream stream))                                                      \
-    X(cuGraphExecDestroy, (GraphExec exec))                                                                \
-    X(cuLaunchKernelEx,                                                                                    \
-      (const LaunchConfiguration* config, Function function, void** parameters, void** extra))             \
-    X(cuTensorMapEncodeTiled,                                                                              \
-      (void* map, int type, unsigned rank, void* address, const std::uint64_t* dims,                       \
-       const std::uint64_t* strides, const unsigned* box, const unsigned* element_strides, int interleave, \
-       int swizzle, int l2_promotion, int fill))                                                           \
-    X(cuTensorMapEncodeIm2col,                                                                             \
-      (void* map, int type, unsigned rank, void* address, const std::uint64_t* dims,                       \
-       const std::uint64_t* strides, const int* lower_corner, const int* upper_corner,                     \
-       unsigned channels_per_pixel, unsigned pixels_per_column, const unsigned* element_strides,           \
+#define PTXGRAFT_LATER_DRIVER_FUNCTIONS(X)                                                                   \
+    X(cuDeviceGetUuid_v2, (Uuid * uuid, Device device))                                                      \
+    X(cuCtxResetPersistingL2Cache, ())                                                                       \
+    X(cuStreamGetCtx, (Stream stream, Context * context))                                                    \
+    X(cuFuncLoad, (Function function))                                                                       \
+    X(cuFuncGetModule, (Module * module, Function function))                                                 \
+    X(cuFuncGetName, (const char** name, Function function))                                                 \
+    X(cuFuncGetParamInfo, (Function function, std::size_t index, std::size_t * offset, std::size_t * bytes)) \
+    X(cuKernelGetFunction, (Function * function, Kernel kernel))                                             \
+    X(cuOccupancyMaxActiveClusters, (int* clusters, Function function, const LaunchConfiguration* config))   \
+    X(cuStreamBeginCapture_v2, (Stream stream, CaptureMode mode))                                            \
+    X(cuStreamEndCapture, (Stream stream, Graph * graph))                                                    \
+    X(cuStreamGetCaptureInfo_v3,                                                                             \
+      (Stream stream, CaptureStatus * status, std::uint64_t * id, Graph * graph,                             \
+       const GraphNode** dependencies, const GraphEdgeData** edges, std::size_t* count))                     \
+    X(cuGraphCreate, (Graph * graph, unsigned flags))                                                        \
+    X(cuGraphDestroy, (Graph graph))                                                                         \
+    X(cuGraphAddKernelNode_v2, (GraphNode * node, Graph graph, const GraphNode* dependencies,                \
+                                std::size_t count, const KernelNodeParameters* parameters))                  \
+    X(cuGraphDestroyNode, (GraphNode node))                                                                  \
+    X(cuGraphKernelNodeSetParams_v2, (GraphNode node, const KernelNodeParameters* parameters))               \
+    X(cuGraphKernelNodeSetAttribute,                                                                         \
+      (GraphNode node, LaunchAttributeId attribute, const LaunchAttributeValue* value))                      \
+    X(cuGraphInstantiateWithFlags, (GraphExec * exec, Graph graph, unsigned long long flags))                \
+    X(cuGraphExecKernelNodeSetParams_v2,                                                                     \
+      (GraphExec exec, GraphNode node, const KernelNodeParameters* parameters))                              \
+    X(cuGraphUpload, (GraphExec exec, Stream stream))                                                        \
+    X(cuGraphLaunch, (GraphExec exec, Stream stream))                                                        \
+    X(cuGraphExecDestroy, (GraphExec exec))                                                                  \
+    X(cuLaunchKernelEx,                                                                                      \
+      (const LaunchConfiguration* config, Function function, void** parameters, void** extra))               \
+    X(cuTensorMapEncodeTiled,                                                                                \
+      (void* map, int type, unsigned rank, void* address, const std::uint64_t* dims,                         \
+       const std::uint64_t* strides, const unsigned* box, const unsigned* element_strides, int interleave,   \
+       int swizzle, int l2_promotion, int fill))                                                             \
+    X(cuTensorMapEncodeIm2col,                                                                               \
+      (void* map, int type, unsigned rank, void* address, const std::uint64_t* dims,                         \
+       const std::uint64_t* strides, const int* lower_corner, const int* upper_corner,                       \
+       unsigned channels_per_pixel, unsigned pixels_per_column, const unsigned* element_strides,             \
        int interleave, int swizzle, int l2_promotion, int fill))
 
 /// With this result a context is lost ("sticky"): every later call in it fails (CUDA Driver API, CUresult:

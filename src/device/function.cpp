@@ -38,6 +38,20 @@ Expected<Function> device::Loader::load(const Device& device, KnownModule module
     });
 }
 
+Expected<Function> Device::borrow_function(FunctionHandle kind, std::uint64_t handle) const {
+    if (handle == 0) return fail(Errc::argument_invalid, std::string("a kernel's handle is 0"));
+    return or_out_of_memory([&]() -> Expected<Function> {
+        auto borrowed = TRY(data_->backend->borrow(kind, handle));
+        const auto source = std::make_shared<const SourceText>(SourceText{borrowed.info.name, {}});
+        launch::ModuleInfo whole;
+        whole.entries.push_back(std::move(borrowed.info));
+        const auto info = std::make_shared<const launch::ModuleInfo>(std::move(whole));
+        const launch::EntryLimits limits = borrowed.loaded->limits();
+        return Function(std::make_shared<const Function::Data>(
+            Function::Data{data_, source, info, &info->entries.front(), limits, std::move(borrowed.loaded)}));
+    });
+}
+
 Expected<void> device::Loader::check_target(const Device& device, std::string_view ptx_target) {
     if (runs_on(ptx_target, device.data_->backend->architecture())) return {};
     return fail(Errc::target_differs, fmt::format("its PTX is for {}, the device is {} ({})", ptx_target,
@@ -115,7 +129,7 @@ Expected<Function> Function::other(std::string_view entry) const {
 
 Expected<Buffer> Function::variable(std::string_view name) const {
     const auto found = data_->loaded->variable(std::string(name));
-    if (!found && found.error().code == Errc::symbol_unknown) {
+    if (!found && found.error().code == Errc::symbol_unknown && !ptx().empty()) {
         const std::string names = fmt::format("{}", fmt::join(data_->module->variables, ", "));
         return fail(Errc::symbol_unknown,
                     fmt::format("{}; the module has {}", name, names.empty() ? "none" : names));

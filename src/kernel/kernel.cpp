@@ -12,6 +12,10 @@
 
 namespace ptxgraft {
 
+Expected<Kernel> Kernel::borrow(const Device& device, FunctionHandle kind, std::uint64_t handle) {
+    return Kernel(std::make_shared<const Data>(Data{{}, TRY(device.borrow_function(kind, handle))}));
+}
+
 Expected<void> Kernel::launch_with(const LaunchConfig& config, std::span<const Argument> arguments,
                                    const Stream* stream) const {
     return data_->function.launch(config, arguments, stream);

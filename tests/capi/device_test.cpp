@@ -82,6 +82,38 @@ TEST(CApiDevice, TellsItsProperties) {
 
 using CApiGpu = FakeGpu;
 
+TEST_F(CApiGpu, BorrowsKernels) {
+    const auto owner = load_fill("other");
+    ASSERT_TRUE(owner) << failure(owner);
+    fake().argument_sizes = {4};
+    const std::uint64_t number = fake().last_function;
+    const ptxgraft_device gpu(device());
+    ptxgraft_kernel* kernel = nullptr;
+    ASSERT_EQ(ptxgraft_kernel_create_borrowed(&kernel, &gpu, PTXGRAFT_FUNCTION_HANDLE_kernel, number + 1),
+              PTXGRAFT_STATUS_ok)
+        << ptxgraft_error_get_message();
+    EXPECT_STREQ(ptxgraft_kernel_get_entry(kernel), "other");
+    EXPECT_EQ(ptxgraft_kernel_get_parameter_count(kernel), 1u);
+    const std::uint32_t value = 7;
+    const ptxgraft_argument argument = PTXGRAFT_VALUE(value);
+    EXPECT_EQ(ptxgraft_kernel_launch(kernel, nullptr, &argument, 1), PTXGRAFT_STATUS_ok);
+    EXPECT_EQ(fake().launches.back().function, "other");
+    std::size_t size = 0;
+    EXPECT_EQ(ptxgraft_kernel_get_cubin(nullptr, &size, kernel), PTXGRAFT_STATUS_machine_code_missing);
+    EXPECT_EQ(ptxgraft_kernel_get_ptx(nullptr, &size, kernel), PTXGRAFT_STATUS_ok);
+    EXPECT_EQ(size, 1u);
+    ptxgraft_kernel_destroy(kernel);
+    EXPECT_EQ(fake().calls["cuModuleUnload"], 0);
+
+    EXPECT_EQ(
+        ptxgraft_kernel_create_borrowed(&kernel, &gpu, static_cast<ptxgraft_function_handle>(2), number),
+        PTXGRAFT_STATUS_argument_invalid);
+    EXPECT_EQ(ptxgraft_kernel_create_borrowed(&kernel, &gpu, PTXGRAFT_FUNCTION_HANDLE_function, 0),
+              PTXGRAFT_STATUS_argument_invalid);
+    EXPECT_EQ(ptxgraft_kernel_create_borrowed(&kernel, nullptr, PTXGRAFT_FUNCTION_HANDLE_function, number),
+              PTXGRAFT_STATUS_argument_invalid);
+}
+
 TEST_F(CApiGpu, TellsItsProperties) {
     const ptxgraft_device gpu(device());
     expect_properties(&gpu, *device().properties());

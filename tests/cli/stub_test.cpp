@@ -167,6 +167,8 @@ TEST_F(Cli, StubProgramsMayBeginWithAMinus) {
         EXPECT_THAT(result.out, HasSubstr("max.f32 _x, 0f")) << program;
         EXPECT_EQ(ptxgraft({"stub", "--signature", "mod f32 x", program}).out, result.out) << program;
     }
+    EXPECT_THAT(ptxgraft({"stub", "--expr", "", "--signature", "mod f32 x"}).err,
+                HasSubstr("the expression of --expr is empty"));
     // a value, but no assignment
     EXPECT_EQ(ptxgraft({"stub", "--expr", "-x", "--signature", "mod f32 x"}).status, 1);
     EXPECT_EQ(ptxgraft({"stub", "--expr", "x = -x", "--signature", "mod f32 x"}).status, 0);

@@ -8,6 +8,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 TEST_F(FakeGpu, BorrowedStreamsAreUsedAndNotDestroyed) {
     const auto owner = device().create_stream();
@@ -76,6 +77,79 @@ TEST(EmulatorDevice, BorrowedMemory) {
         EXPECT_OK(function->launch({.block = {32}}, std::array<Argument, 3>{*half, *half, 2u}));
     }
     EXPECT_THAT(*owner->download<float>(), ElementsAre(1, 2, 6, 8));
+}
+
+// In the fake driver a kernel's number is that of its function and one more.
+TEST_F(FakeGpu, BorrowedKernelsAreLaunchedAndNotUnloaded) {
+    const auto owner = load_fill("other");
+    ASSERT_OK(owner);
+    fake().argument_sizes = {8, 4, 2, 12};
+    const std::uint64_t number = fake().last_function;
+    for (const auto& [kind, handle] :
+         {std::pair{FunctionHandle::function, number}, {FunctionHandle::kernel, number + 1}}) {
+        fake().launches.clear();
+        const auto borrowed = device().borrow_function(kind, handle);
+        ASSERT_OK(borrowed);
+        EXPECT_EQ(borrowed->entry(), "other");
+        EXPECT_EQ(borrowed->ptx(), "");
+        std::vector<std::string> parameters;
+        for (const ParameterInfo& p : borrowed->parameters())
+            parameters.push_back(p.type + " " + p.name + " " + std::to_string(p.bytes));
+        EXPECT_THAT(parameters, ElementsAre("b64 0 8", "b32 1 4", "b16 2 2", "b8 3 12"));
+        const std::array<Argument, 4> arguments{std::uint64_t{64}, 1.5f, std::uint16_t{7},
+                                                std::array<int, 3>{}};
+        EXPECT_OK(borrowed->launch({.grid = {3}, .block = {32}, .shared_bytes = 100 * 1024}, arguments));
+        ASSERT_EQ(fake().launches.size(), 1u);
+        EXPECT_EQ(fake().launches[0].function, "other");
+        EXPECT_EQ(fake().launches[0].arguments[1].size(), 4u);
+        EXPECT_EQ(borrowed->launch({}, std::span(arguments).first(2)).error().code,
+                  Errc::argument_count_wrong);
+        EXPECT_EQ(borrowed->launch({}, std::array<Argument, 4>{1.0, 1.0, 1.0, 1.0}).error().code,
+                  Errc::argument_size_wrong);
+        EXPECT_EQ(borrowed->attributes()->registers, 40u);
+        EXPECT_EQ(borrowed->variable("table")->bytes(), 64u);
+        EXPECT_THAT(failure(borrowed->variable("tables")), Not(HasSubstr("the module has none")));
+        EXPECT_EQ(borrowed->other("fill").error().code, Errc::entry_unknown);
+    }
+    EXPECT_EQ(fake().calls["cuModuleUnload"], 0);
+    EXPECT_EQ(device().loaded_modules(), 1u);
+}
+
+TEST_F(FakeGpu, BorrowedKernelsKeepTheirCluster) {
+    const auto owner = load_fill("other");
+    fake().argument_sizes.clear();
+    fake().function_attributes[10] = 1;
+    const std::uint64_t number = fake().last_function;
+    const auto any = device().borrow_function(FunctionHandle::function, number);
+    EXPECT_THAT(failure(any->launch({.grid = {4}}, {})), HasSubstr("wants a cluster"));
+    fake().function_attributes[11] = 2, fake().function_attributes[12] = 1,
+    fake().function_attributes[13] = 1;
+    const auto two = device().borrow_function(FunctionHandle::function, number);
+    EXPECT_OK(two->launch({.grid = {4}}, {}));
+    EXPECT_EQ(fake().launches.back().cluster, (std::array<unsigned, 3>{2, 1, 1}));
+    EXPECT_EQ(two->launch({.grid = {3}}, {}).error().code, Errc::launch_shape_invalid);
+}
+
+TEST_F(FakeGpu, KernelsThatCannotBeBorrowed) {
+    const auto owner = load_fill("other");
+    const std::uint64_t number = fake().last_function;
+    EXPECT_EQ(device().borrow_function(FunctionHandle::kernel, 0).error().code, Errc::argument_invalid);
+    EXPECT_THAT(failure(device().borrow_function(FunctionHandle::kernel, number + 5)),
+                HasSubstr("cuKernelGetFunction"));
+    EXPECT_EQ(Device::open("emulator")->borrow_function(FunctionHandle::kernel, number).error().code,
+              Errc::device_differs);
+    for (const char* call :
+         {"cuFuncGetName", "cuFuncGetParamInfo", "cuFuncGetAttribute", "cuFuncGetModule", "cuFuncLoad"}) {
+        break_call(call, 999);
+        EXPECT_EQ(device().borrow_function(FunctionHandle::function, number).error().code,
+                  Errc::driver_failed)
+            << call;
+        break_call("", 0);
+        fake().lost_with = 0;
+    }
+    const Device old = Device::open("cuda", driver("_old")).value();
+    EXPECT_EQ(old.borrow_function(FunctionHandle::kernel, 16).error().code, Errc::driver_too_old);
+    EXPECT_EQ(old.borrow_function(FunctionHandle::function, 16).error().code, Errc::driver_too_old);
 }
 
 TEST_F(FakeGpu, BorrowedContextsAreUsedAndNotReleased) {

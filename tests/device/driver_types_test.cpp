@@ -97,6 +97,10 @@ static_assert(equal(FunctionAttribute::ptx_version, CU_FUNC_ATTRIBUTE_PTX_VERSIO
 static_assert(equal(FunctionAttribute::binary_version, CU_FUNC_ATTRIBUTE_BINARY_VERSION));
 static_assert(equal(FunctionAttribute::max_dynamic_shared_size_bytes,
                     CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES));
+static_assert(equal(FunctionAttribute::cluster_size_must_be_set, CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET));
+static_assert(equal(FunctionAttribute::required_cluster_width, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH));
+static_assert(equal(FunctionAttribute::required_cluster_height, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT));
+static_assert(equal(FunctionAttribute::required_cluster_depth, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH));
 static_assert(equal(FunctionAttribute::preferred_shared_memory_carveout,
                     CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT));
 static_assert(equal(FunctionAttribute::non_portable_cluster_size_allowed,

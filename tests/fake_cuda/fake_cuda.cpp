@@ -16,6 +16,7 @@ FAKE FakeCuda* fake_cuda() { return &state; }
 FAKE void fake_cuda_set_argument_sizes(const std::size_t* sizes, std::size_t count) {
     state.argument_sizes.assign(sizes, sizes + count);
 }
+FAKE std::uint64_t fake_cuda_last_function() { return state.last_function; }
 FAKE void fake_cuda_await_hanging() {
     std::unique_lock lock(hang_mutex);
     hang_changed.wait(lock, [] { return is_hanging; });
@@ -268,6 +269,8 @@ FAKE Result cuModuleGetFunction(Function* function, Module module, const char* n
     const Call call("cuModuleGetFunction");
     *function = new_handle<Function>();
     state.functions[number(*function)] = name;
+    state.last_function = number(*function);
+    state.modules_of[number(*function)] = number(module);
     if (const auto text = state.texts.find(number(module)); text != state.texts.end())
         state.texts[number(*function)] = text->second;
     return call.result;
@@ -390,6 +393,40 @@ FAKE Result cuStreamGetCtx(Stream stream, Context* context) {
     return call.result;
 }
 FAKE Result cuFuncLoad(Function) { return in_context("cuFuncLoad"); }
+FAKE Result cuFuncGetModule(Module* module, Function function) {
+    const Call call("cuFuncGetModule");
+    const auto found = state.modules_of.find(number(function));
+    if (found == state.modules_of.end()) return invalid_value;
+    *module = reinterpret_cast<Module>(found->second);
+    return call.result;
+}
+FAKE Result cuFuncGetName(const char** name, Function function) {
+    const Call call("cuFuncGetName");
+    const auto found = state.functions.find(number(function));
+    if (found == state.functions.end()) return invalid_value;
+    *name = found->second.c_str();
+    return call.result;
+}
+FAKE Result cuFuncGetParamInfo(Function function, std::size_t index, std::size_t* offset,
+                               std::size_t* bytes) {
+    const Call call("cuFuncGetParamInfo");
+    if (call.failed()) return call.result;
+    const auto& sizes = argument_sizes_of(state.functions[number(function)]);
+    if (index >= sizes.size()) return invalid_value;
+    *offset = 0;
+    for (std::size_t i = 0; i <= index; ++i) {
+        *offset = (*offset + sizes[i] - 1) / sizes[i] * sizes[i];
+        if (i < index) *offset += sizes[i];
+    }
+    *bytes = sizes[index];
+    return Result::success;
+}
+// A kernel's number is that of its function and one more.
+FAKE Result cuKernelGetFunction(Function* function, Kernel kernel) {
+    const Call call("cuKernelGetFunction");
+    *function = reinterpret_cast<Function>(number(kernel) - 1);
+    return state.functions.contains(number(kernel) - 1) ? call.result : static_cast<Result>(400);
+}
 FAKE Result cuOccupancyMaxActiveClusters(int* clusters, Function, const LaunchConfiguration* config) {
     const Call call("cuOccupancyMaxActiveClusters");
     *clusters = config->attribute_count == 0 ? 0 : state.active_clusters;

@@ -108,6 +108,8 @@ struct FakeCuda {
     int carveout = -1;
     std::string image;  ///< of the last module
     std::map<std::uint64_t, std::string> functions;
+    std::uint64_t last_function = 0;
+    std::map<std::uint64_t, std::uint64_t> modules_of;  ///< of functions
     /// of modules, and then of their functions, that were loaded as texts
     std::map<std::uint64_t, std::shared_ptr<const std::string>> texts;
     std::map<std::uint64_t, FakeStream> stream_of;
@@ -139,6 +141,8 @@ struct FakeCuda {
 extern "C" FakeCuda* fake_cuda();
 /// FakeCuda::argument_sizes, for tests in other languages.
 extern "C" void fake_cuda_set_argument_sizes(const std::size_t* sizes, std::size_t count);
+/// The CUfunction of the last cuModuleGetFunction, as a number.
+extern "C" std::uint64_t fake_cuda_last_function();
 /// What another library launches on a stream that is captured.
 extern "C" void fake_cuda_capture_foreign(std::uint64_t stream);
 /// Waits until a call hangs.

@@ -84,14 +84,18 @@ inline std::uint64_t new_number() {
 // Of all kinds each has a number of its own.
 template <class Handle> Handle new_handle() { return reinterpret_cast<Handle>(new_number()); }
 
+inline const std::vector<std::size_t>& argument_sizes_of(const std::string& function) {
+    const auto own = state.argument_sizes_of.find(function);
+    return own == state.argument_sizes_of.end() ? state.argument_sizes : own->second;
+}
+
 // Which launch the driver would make of this; what it does to memory comes when it runs.
 inline FakeLaunch launch_of(Function function, std::array<unsigned, 3> grid, std::array<unsigned, 3> block,
                             unsigned shared_bytes, Stream stream, void** parameters) {
     FakeLaunch launch{state.functions[number(function)], grid, block, shared_bytes, number(stream), {}};
     if (const auto text = state.texts.find(number(function)); text != state.texts.end())
         launch.text = text->second;
-    const auto own = state.argument_sizes_of.find(launch.function);
-    const auto& sizes = own == state.argument_sizes_of.end() ? state.argument_sizes : own->second;
+    const auto& sizes = argument_sizes_of(launch.function);
     for (std::size_t i = 0; i < sizes.size(); ++i) {
         const auto* bytes = static_cast<const std::byte*>(parameters[i]);
         launch.arguments.emplace_back(bytes, bytes + sizes[i]);

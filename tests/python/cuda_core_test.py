@@ -26,7 +26,7 @@ class CudaCore(Case):
             code = _cuda_core.module().ObjectCode.from_ptx(text.encode())
             self.assertEqual(ptxgraft.Skeleton.from_ptx(code).entries, ("f",))
         self.assertFails("argument_invalid", "is cubin", ptxgraft.Skeleton.from_ptx, skeleton().assemble({}).to_cuda_core())
-        self.assertFails("argument_invalid", "a list is no PTX", ptxgraft.Skeleton.from_ptx, [])
+        self.assertFails("argument_invalid", "a str or an ObjectCode of PTX is taken", ptxgraft.Skeleton.from_ptx, [])
 
     def test_what_the_emulator_has_is_no_gpus(self):
         kernel = skeleton().graft({}, emulator())
@@ -34,6 +34,20 @@ class CudaCore(Case):
         self.assertFails("argument_invalid", "emulator's memory", emulator().allocate(4).to_cuda_core)
         self.assertFails("argument_invalid", "no GPU's", emulator().create_stream().__cuda_stream__)
         self.assertFails("argument_invalid", "a list is no device", ptxgraft.Device, [])
+
+    def test_constants_that_are_data_would_be_missing(self):
+        stub = ptxgraft.stack.compile("value 2.5 mul.f32 -> value", skeleton().site("activation"), constants="data")
+        kernel = skeleton().graft({"activation": stub}, emulator())
+        self.assertFails("argument_invalid", "constants of activation are data", kernel.to_cuda_core)
+
+    def test_their_kernel_has_a_handle_that_is_borrowed(self):
+        """Which handle it is goes by the class that cuda.bindings gives it."""
+        from cuda.bindings import driver
+
+        self.assertTrue({"from_handle", "handle", "arguments_info"} <= set(dir(_cuda_core.module().Kernel)))
+        for theirs, kind in (driver.CUkernel(48), "kernel"), (driver.CUfunction(32), "function"):
+            self.assertEqual(_cuda_core.function_handle(theirs), (kind, int(theirs)))
+            self.assertFails("device_differs", "no emulator's", emulator().borrow_kernel, theirs)
 
 
 if __name__ == "__main__":

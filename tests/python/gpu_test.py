@@ -125,12 +125,9 @@ class Gpu(Case):
     def test_a_kernel_of_cuda_core_does_not_tell_its_code(self):
         theirs = types.SimpleNamespace(handle=1, arguments_info=[(0, 8)], num_arguments=1)
         plan = ptxgraft.templates.Template("elementwise/simple").plan({"n": 4})
-        for use in (
-            lambda: ptxgraft.Graph(self.device).add(theirs, 1, 1),
-            lambda: plan.launch(theirs, []),
-            lambda: ptxgraft.Skeleton.from_ptx(theirs),
-        ):
-            self.assertFails("argument_invalid", "give its ObjectCode of PTX to Skeleton.from_ptx", use)
+        for use in lambda: ptxgraft.Graph(self.device).add(theirs, 1, 1), lambda: plan.launch(theirs, []):
+            self.assertFails("argument_invalid", "Device.borrow_kernel makes one of a cuda.core.Kernel", use)
+        self.assertFails("argument_invalid", "give its ObjectCode of PTX", ptxgraft.Skeleton.from_ptx, theirs)
         self.assertFails("argument_invalid", "a NoneType is no ptxgraft.Kernel", ptxgraft.Graph(self.device).add, None, 1, 1)
 
     def test_what_becomes_an_object_of_cuda_core(self):
@@ -146,6 +143,76 @@ class Gpu(Case):
         core.Buffer.from_handle.assert_called_once_with(memory.address, 16, owner=memory)
         core.ObjectCode.from_cubin.assert_called_once_with(self.kernel.cubin, name="touch")
         core.ObjectCode.from_cubin().get_kernel.assert_called_once_with("touch")
+
+
+class CUfunction(int):
+    """As cuda.bindings has it."""
+
+
+class CUkernel(int):
+    """As cuda.bindings has it."""
+
+
+class BorrowedKernels(Case):
+    """Kernels of the fake driver, whose CUkernel is its CUfunction and one more."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.device = ptxgraft.Device("cuda")
+        cls.driver = ctypes.CDLL("libcuda.so.1")
+        cls.driver.fake_cuda_set_argument_sizes((ctypes.c_size_t * 3)(8, 4, 12), ctypes.c_size_t(3))
+        cls.owner = ptxgraft.Skeleton.from_ptx(FILLING).graft({}, cls.device)
+        cls.driver.fake_cuda_last_function.restype = ctypes.c_uint64
+        cls.number = cls.driver.fake_cuda_last_function()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.driver.fake_cuda_set_argument_sizes(None, ctypes.c_size_t(0))
+
+    def test_a_kernel_of_cuda_core_is_launched(self):
+        theirs = types.SimpleNamespace(handle=CUkernel(self.number + 1), arguments_info=[])
+        for kernel in map(self.device.borrow_kernel, (theirs, theirs.handle, CUfunction(self.number))):
+            memory = self.device.upload(np.zeros(4, np.float32))
+            self.assertEqual(kernel.entry, "fill")
+            self.assertEqual(kernel.parameters, (("0", "b64", 8), ("1", "b32", 4), ("2", "b8", 12)))
+            kernel.launch(1, 1, memory, np.int32(12), bytes([7] * 12))
+            self.assertEqual(memory.read(), bytes([7] * 12 + [0] * 4))
+            graph = ptxgraft.Graph(self.device)
+            graph.add(kernel, 1, 1, memory, 16, bytes([9] * 12))
+            graph.launch()
+            self.device.synchronize()
+            self.assertEqual(memory.read(), bytes([9] * 16))
+
+    def test_what_it_is_not(self):
+        kernel = self.device.borrow_kernel(CUfunction(self.number))
+        memory = self.device.allocate(16)
+        self.assertFails("argument_count_wrong", "b64 0, b32 1, b8 2", kernel.launch, 1, 1, memory)
+        self.assertFails("argument_invalid", "a .b32", kernel.launch, 1, 1, memory, 1.5, bytes(12))
+        self.assertFails("argument_size_wrong", "has 8 bytes", kernel.launch, 1, 1, memory, np.float64(1), bytes(12))
+        self.assertEqual((kernel.ptx, kernel.assembler), ("", ""))
+        self.assertFails("machine_code_missing", "", lambda: kernel.cubin)
+        self.assertFails("machine_code_missing", "", lambda: kernel.machine_code.image)
+        self.assertEqual(kernel.variable("table").size, 64)
+        self.assertFails("symbol_unknown", "tables", kernel.variable, "tables")
+
+    def test_it_keeps_what_it_was_borrowed_from(self):
+        theirs = types.SimpleNamespace(handle=CUkernel(self.number + 1), arguments_info=[])
+        kernel, before = self.device.borrow_kernel(theirs), sys.getrefcount(theirs)
+        self.assertIs(kernel.to_cuda_core(), theirs)
+        kernel.close()
+        self.assertLess(sys.getrefcount(theirs), before)
+        core = mock.MagicMock()
+        with mock.patch.dict(sys.modules, {"cuda": mock.MagicMock(core=core), "cuda.core": core}):
+            self.device.borrow_kernel(theirs.handle).to_cuda_core()
+            core.Kernel.from_handle.assert_called_once_with(self.number + 1)
+        self.assertFails("argument_invalid", "wants a CUkernel", self.device.borrow_kernel(CUfunction(self.number)).to_cuda_core)
+
+    def test_wrong_handles(self):
+        for wrong in None, 16, "fill", self.owner, [], types.SimpleNamespace(handle=16):
+            self.assertFails("argument_invalid", "is neither a cuda.core.Kernel nor", self.device.borrow_kernel, wrong)
+        self.assertFails("argument_invalid", "handle is 0", self.device.borrow_kernel, CUkernel(0))
+        self.assertFails("driver_failed", "cuKernelGetFunction", self.device.borrow_kernel, CUkernel(13))
+        self.assertFails("device_differs", "no emulator's", ptxgraft.Device("emulator").borrow_kernel, CUkernel(self.number + 1))
 
 
 class Xla(Case):

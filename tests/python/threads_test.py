@@ -121,6 +121,46 @@ class Interrupts(Case):
             self.assertLess(time.monotonic() - begin, 60)
         self.assertLess(len(seen), len(programs))
 
+    def interrupted(self, call) -> float:
+        """Seconds from a signal, whose handler raises, to the end of the call."""
+        rang = []
+
+        def ring(number, frame):
+            rang.append(time.monotonic())
+            raise TimeoutError("rang")
+
+        before = signal.signal(signal.SIGALRM, ring)
+        try:
+            begin = time.monotonic()
+            signal.setitimer(signal.ITIMER_REAL, 0.3)
+            with self.assertRaisesRegex(TimeoutError, "rang"):
+                call()
+            return time.monotonic() - begin - 0.3
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+
+    def test_what_a_handler_raises_comes_out_of_a_search_of_all_inputs(self):
+        machine = ptxgraft.stack.Machine("in u32 x, out u32 y")
+        program = machine.parse("x " + "x mul.lo.u32 " * 60 + "-> y")
+        self.assertLess(self.interrupted(lambda: ptxgraft.find_difference(program, program)), 2)
+
+    def test_what_a_handler_raises_comes_out_of_a_pools_check(self):
+        wanted = {"function": {"expr": "y = x * x + 1"}}
+        workload = {"template": "elementwise/simple", "shapes": [{"n": 33}], "wanted": wanted, "baseline": wanted}
+        right = ptxgraft.Skeleton.from_template("elementwise/simple", target="sm_90a").render({"function": "x x mul.f32 1.0 add.f32 -> y"})
+        with ptxgraft.Pool(["emulator"], spares=0) as pool:
+            self.assertLess(self.interrupted(lambda: pool.check(workload, [right] * 100000)), 2)
+            done = pool.report().checks
+            self.assertLess(done, 100000)
+            (check,) = pool.check(workload, [right])  # the pool goes on
+            self.assertEqual(check.outcome, "right")
+            self.assertEqual(pool.report().checks, done + 1)
+            slow = {**workload, "shapes": [{"n": 1 << 22}]}
+            self.assertLess(self.interrupted(lambda: pool.check(slow, [right])), 2)
+        self.assertTrue(pool.is_closed)  # though a worker may still be at it
+        self.assertFails("argument_invalid", "the pool is closed", pool.check, workload, [right])
+
 
 if __name__ == "__main__":
     unittest.main()

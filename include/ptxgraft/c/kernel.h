@@ -21,12 +21,28 @@ PTXGRAFT_C_API ptxgraft_status ptxgraft_kernel_create(ptxgraft_kernel** kernel,
                                                       const ptxgraft_skeleton* skeleton,
                                                       const ptxgraft_device* device,
                                                       const ptxgraft_graft_options* options);
+/** Which of the driver's two handles of a kernel it is: a CUfunction, of a module that is loaded in one
+    context; a CUkernel, of a library, for every context. */
+typedef enum ptxgraft_function_handle PTXGRAFT_C_ENUM {
+    PTXGRAFT_FUNCTION_HANDLE_function = 0,
+    PTXGRAFT_FUNCTION_HANDLE_kernel = 1
+} ptxgraft_function_handle;
+/** A kernel that somebody else loaded in the device's context, and unloads later than this is destroyed;
+    `handle` is a CUfunction or a CUkernel, as a number. The driver says its name and how many bytes each
+    parameter has: parameters are named by their numbers, "0", "1" …, with types of bits alone, "b64" where
+    one has 8 bytes, "b8" where no number has so many. Its PTX is empty, and machine code it has none.
+    PTXGRAFT_STATUS_device_differs on the emulator, PTXGRAFT_STATUS_driver_too_old before CUDA 12.4. */
+PTXGRAFT_C_API ptxgraft_status ptxgraft_kernel_create_borrowed(ptxgraft_kernel** kernel,
+                                                               const ptxgraft_device* device,
+                                                               ptxgraft_function_handle kind,
+                                                               uint64_t handle);
 PTXGRAFT_C_API void ptxgraft_kernel_destroy(ptxgraft_kernel* kernel);
 
 /** Text: the PTX with the stubs in. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_kernel_get_ptx(char* text, size_t* size,
                                                        const ptxgraft_kernel* kernel);
-/** Bytes: the machine code, an ELF. PTXGRAFT_STATUS_machine_code_missing on the emulator. */
+/** Bytes: the machine code, an ELF. PTXGRAFT_STATUS_machine_code_missing on the emulator, and of a borrowed
+    one. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_kernel_get_cubin(void* bytes, size_t* size,
                                                          const ptxgraft_kernel* kernel);
 /** The machine code with all that is known of it, and the routes of the stubs. On the emulator it has no

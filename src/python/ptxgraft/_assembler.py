@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Optional
 
-from ptxgraft._library import Handle, Options, check, decode, lib
+from ptxgraft._library import Handle, Options, check, decode, lib, name_bytes
 
 
 class Assembler(Handle):
@@ -19,7 +19,7 @@ class Assembler(Handle):
     _noun = "assembler"
 
     def __init__(self, name: str = "default"):
-        self._handle = self._create(lib.ptxgraft_assembler_open, name.encode())
+        self._handle = self._create(lib.ptxgraft_assembler_open, name_bytes(name))
 
     @classmethod
     def worker_pool(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional, Union
 
 from ptxgraft import _graft
@@ -12,7 +12,7 @@ from ptxgraft._assembler import Stop
 from ptxgraft._device import Device
 from ptxgraft._graft import GraftOptions, Stubs
 from ptxgraft._kernel import Kernel
-from ptxgraft._library import Error, Options, ffi, last_error, lib
+from ptxgraft._library import Error, Options, ffi, last_error, lib, wrong_type
 from ptxgraft._machine_code import MachineCode
 from ptxgraft._progress import Counter, Progress
 
@@ -125,9 +125,15 @@ def _counted(
     return ffi.gc(out[0], lib.ptxgraft_batch_destroy)
 
 
+def _list_of(candidates: Iterable[Stubs]) -> list[Stubs]:
+    if isinstance(candidates, (str, Mapping)) or not isinstance(candidates, Iterable):
+        raise wrong_type(candidates, "a list of mappings from sites to stubs")
+    return list(candidates)
+
+
 def graft_many(
     skeleton: Skeleton,
-    candidates: Sequence[Stubs],
+    candidates: Iterable[Stubs],
     device: Device,
     options: GraftOptions,
     many: ManyOptions,
@@ -142,9 +148,10 @@ def graft_many(
         if kernel is not None:
             del kernel._handle  # what the call brings lasts as long as it
 
-    batch = _run(skeleton, device, candidates, options, many, hand_on, progress)
+    given = _list_of(candidates)
+    batch = _run(skeleton, device, given, options, many, hand_on, progress)
     results: list[Union[Kernel, Error]] = []
-    for i in range(len(candidates)):
+    for i in range(len(given)):
         try:
             results.append(Kernel._new(device, Kernel._create(lib.ptxgraft_kernel_create_from_batch, batch, i)))
         except Error as error:
@@ -154,7 +161,7 @@ def graft_many(
 
 def assemble_many(
     skeleton: Skeleton,
-    candidates: Sequence[Stubs],
+    candidates: Iterable[Stubs],
     options: GraftOptions,
     many: ManyOptions,
     on_result: Optional[Callable[[int, Union[MachineCode, Error]], None]],
@@ -168,9 +175,10 @@ def assemble_many(
         if code is not None:
             del code._handle
 
-    batch = _run(skeleton, None, candidates, options, many, hand_on, progress)
+    given = _list_of(candidates)
+    batch = _run(skeleton, None, given, options, many, hand_on, progress)
     results: list[Union[MachineCode, Error]] = []
-    for i in range(len(candidates)):
+    for i in range(len(given)):
         try:
             results.append(MachineCode._new(MachineCode._create(lib.ptxgraft_machine_code_create_from_batch, batch, i)))
         except Error as error:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Optional
+from os import PathLike
+from typing import NamedTuple, Optional, Union
 
-from ptxgraft._library import Handle, NULL, Options, check, decode, ffi, info, lib
+from ptxgraft._library import NULL, Handle, Options, check, decode, ffi, info, lib, path_text
 
 
 class CacheCounters(NamedTuple):
@@ -40,10 +41,10 @@ class Cache(Handle):
     __slots__ = ()
     _noun = "cache"
 
-    def __init__(self, folder: Optional[str] = None, *, memory_size: int = 256 << 20, disk_size: int = 4 << 30):
+    def __init__(self, folder: Union[str, PathLike[str], None] = None, *, memory_size: int = 256 << 20, disk_size: int = 4 << 30):
         """`folder`: None keeps results in memory alone."""
         options = Options("cache_options")
-        options.text("dir", folder)
+        options.text("dir", None if folder is None else path_text(folder))
         options.struct.memory_size, options.struct.disk_size = memory_size, disk_size
         self._handle = self._create(lib.ptxgraft_cache_open, options.struct)
 

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     import numpy
     import numpy.typing
 
+    from ptxgraft._kernel import Kernel
+
     NumPyArray = numpy.typing.NDArray[Any]
 
 
@@ -245,6 +247,17 @@ class Device(Handle):
     def borrow_stream(self, stream: Any) -> Stream:
         """A stream of somebody else, who keeps it longer: a CUstream as a number, or an object of PyTorch, CuPy, Numba or cuda.core."""
         return Stream(self, Stream._create(lib.ptxgraft_stream_create_borrowed, self._handle, _stream_number(stream)), stream)
+
+    def borrow_kernel(self, kernel: Any) -> Kernel:
+        """A kernel that somebody else loaded on this GPU: a cuda.core.Kernel, or a CUkernel or CUfunction of cuda.bindings. The new one
+        keeps it, and launches as every Kernel does; the driver has to be one of CUDA 12.4 or later.
+
+        Of its parameters the driver tells the sizes alone: their names are "0", "1" and so on. One of 2, 4 or 8 bytes is a "b16", "b32"
+        or "b64", and takes buffers, arrays and whole numbers as ever; an f32 is given as a number of NumPy, `numpy.float32(1.5)`, as
+        a `float` of Python could be of either size. It has no PTX and no machine code."""
+        from ptxgraft._kernel import Kernel
+
+        return Kernel._borrow(self, kernel)
 
     def create_event(self) -> Event:
         return Event(self)

@@ -19,6 +19,7 @@ from ptxgraft._library import (
     check,
     decode,
     dimensions,
+    enum_value,
     ffi,
     info,
     invalid,
@@ -138,13 +139,13 @@ class Kernel(Handle):
     array([ 0.,  1.,  4.,  9., 16.], dtype=float32)
     """
 
-    __slots__ = ("device", "_frames", "_parameters")
+    __slots__ = ("device", "_frames", "_parameters", "_owner")
     _noun = "kernel"
     device: Device
     _frames: list[_Frame]
 
     def __init__(self) -> None:
-        raise TypeError("a kernel comes from Skeleton.graft or graft_many")
+        raise TypeError("a kernel comes from Skeleton.graft, graft_many or Device.borrow_kernel")
 
     @classmethod
     def _make(cls, skeleton: Skeleton, device: Device, options: Options) -> Kernel:
@@ -159,6 +160,15 @@ class Kernel(Handle):
         kernel.device = device
         kernel._frames = []
         kernel._parameters = None
+        kernel._owner = None
+        return kernel
+
+    @classmethod
+    def _borrow(cls, device: Device, owner: Any) -> Kernel:
+        kind, number = _cuda_core.function_handle(owner)
+        handle = cls._create(lib.ptxgraft_kernel_create_borrowed, device._handle, enum_value("FUNCTION_HANDLE", kind), number)
+        kernel = cls._new(device, handle)
+        kernel._owner = owner
         return kernel
 
     def launch(
@@ -258,12 +268,12 @@ class Kernel(Handle):
 
     @property
     def ptx(self) -> str:
-        """With the stubs in."""
+        """With the stubs in; "" of a borrowed kernel."""
         return text_of(lib.ptxgraft_kernel_get_ptx, self._handle)
 
     @property
     def cubin(self) -> bytes:
-        """The machine code, an ELF. On the emulator there is none: an error."""
+        """The machine code, an ELF. On the emulator, and of a borrowed kernel, there is none: an error."""
         return bytes_of(lib.ptxgraft_kernel_get_cubin, self._handle)
 
     @property
@@ -272,8 +282,15 @@ class Kernel(Handle):
         return MachineCode._new(MachineCode._create(lib.ptxgraft_machine_code_create_from_kernel, self._handle))
 
     def to_cuda_core(self) -> Any:
-        """A cuda.core.Kernel of the same machine code, which cuda.core loads a second time on its current device."""
-        return self.machine_code.to_cuda_core().get_kernel(self.entry)
+        """A cuda.core.Kernel of the same machine code, which cuda.core loads a second time on its current device; of a borrowed kernel
+        the one that it was borrowed from. A kernel with constants that are data has no other: nobody would write them there."""
+        if self._owner is not None:
+            return _cuda_core.kernel_of(self._owner)
+        code = self.machine_code
+        if code.banks:
+            sites = ", ".join(bank.site for bank in code.banks)
+            raise invalid(f"the constants of {sites} are data, which cuda.core would not write: graft with constants that are text")
+        return code.to_cuda_core().get_kernel(self.entry)
 
     def attributes(self) -> Attributes:
         struct = info("kernel_attributes", lib.ptxgraft_kernel_get_attributes, self._handle)
@@ -306,6 +323,10 @@ class Kernel(Handle):
         """A `.global` or `.const` variable of the kernel's module, by its name in PTX."""
         handle = Buffer._create(lib.ptxgraft_buffer_create_from_variable, self._handle, name_bytes(name))
         return Buffer._new(self.device, handle)
+
+    def close(self) -> None:
+        super().close()
+        self._owner = None
 
     def _description(self) -> str:
         return f"{self.entry} on {self.device.name}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from operator import index
@@ -83,9 +84,35 @@ def invalid(message: str, index: int = 0) -> Error:
     return Error("argument_invalid", f"invalid argument: {message}", index=index)
 
 
+class WrongType(Error, TypeError):
+    """An argument of a type that is not taken: to be caught as either."""
+
+
+def wrong_type(value: Any, wanted: str) -> Error:
+    hint = ": decode() it" if wanted == "a str" and isinstance(value, (bytes, bytearray)) else ""
+    return WrongType("argument_invalid", f"invalid argument: {value!r:.40} is a {type(value).__name__}, and {wanted} is taken{hint}")
+
+
+def text_bytes(text: str) -> bytes:
+    """A text for C, which gets its size."""
+    if not isinstance(text, str):
+        raise wrong_type(text, "a str")
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise invalid(f"the text is no Unicode: {error}") from None
+
+
+def path_text(path: Union[str, os.PathLike[str]]) -> str:
+    """A path that a str or a pathlib.Path says."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise wrong_type(path, "a str or a pathlib.Path")
+    return os.fspath(path)
+
+
 def name_bytes(text: str) -> bytes:
     """A zero-terminated name for C."""
-    data = text.encode()
+    data = text_bytes(text)
     if b"\0" in data:
         raise invalid(f"a zero byte in {text!r}")
     return data

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike
 from typing import Any, Callable, NamedTuple, Optional, Union
 
 from ptxgraft import _batch, _cuda_core, _graft, _kernel, _machine_code
 from ptxgraft._cache import Cache
 from ptxgraft._device import Device
 from ptxgraft._graft import GraftOptions, Stubs
-from ptxgraft._library import Error, Handle, Options, decode, enum_name, info, invalid, lib, name_bytes, text_of
+from ptxgraft._library import Error, Handle, Options, decode, enum_name, info, invalid, lib, name_bytes, path_text, text_bytes, text_of
 from ptxgraft._progress import Progress
 from ptxgraft._stub import EFFECTS, Stub
 
@@ -177,24 +178,22 @@ class Skeleton(Handle):
     ) -> Skeleton:
         """Compiles CUDA source with marked sites, for "sm_90a" or another `target`; `options` are further ones of NVRTC."""
         given = _cuda_options(target, file_name, cache, include_dirs, defines, options)
-        data = source.encode()
+        data = text_bytes(source)
         return cls._new(cls._create(lib.ptxgraft_skeleton_create_from_cuda, data, len(data), given.struct))
 
     @classmethod
     def from_ptx(cls, ptx: Any) -> Skeleton:
         """Takes PTX with markers, or without any: a `str`, or a cuda.core.ObjectCode of PTX."""
         text = ptx if isinstance(ptx, str) else _cuda_core.ptx_of(ptx)
-        if text is None and hasattr(ptx, "arguments_info"):
-            raise _cuda_core.no_kernel(ptx)
         if text is None:
-            raise invalid(f"a {type(ptx).__name__} is no PTX: neither a str nor an ObjectCode")
-        data = text.encode()
+            raise _cuda_core.no_skeleton(ptx)
+        data = text_bytes(text)
         return cls._new(cls._create(lib.ptxgraft_skeleton_create_from_ptx, data, len(data)))
 
     @classmethod
     def from_file(
         cls,
-        path: str,
+        path: Union[str, PathLike[str]],
         *,
         target: Optional[str] = None,
         cache: Optional[Cache] = None,
@@ -204,7 +203,7 @@ class Skeleton(Handle):
     ) -> Skeleton:
         """Reads a `.cu` or `.ptx` file."""
         given = _cuda_options(target, None, cache, include_dirs, defines, options)
-        return cls._new(cls._create(lib.ptxgraft_skeleton_create_from_file, name_bytes(str(path)), given.struct))
+        return cls._new(cls._create(lib.ptxgraft_skeleton_create_from_file, name_bytes(path_text(path)), given.struct))
 
     @classmethod
     def from_template(
@@ -277,7 +276,7 @@ class Skeleton(Handle):
 
     def graft_many(
         self,
-        candidates: Sequence[Stubs],
+        candidates: Iterable[Stubs],
         device: Device,
         *,
         options: GraftOptions = GraftOptions(),
@@ -306,7 +305,7 @@ class Skeleton(Handle):
 
     def assemble_many(
         self,
-        candidates: Sequence[Stubs],
+        candidates: Iterable[Stubs],
         *,
         options: GraftOptions = GraftOptions(),
         many: _batch.ManyOptions = _batch.ManyOptions(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ptxgraft._library import Handle, NULL, Options, check, enum_value, ffi, lib, name_bytes, text_of
+from ptxgraft._library import NULL, Handle, Options, check, enum_value, ffi, lib, name_bytes, text_bytes, text_of
 
 
 #: What a stub may do beyond computing in registers, in the order of the bits of ptxgraft_effect.
@@ -36,7 +36,7 @@ class Stub(Handle):
     def _make(cls, skeleton: Any, site: str, text: str, language: str, constants: str, flags: tuple[bool, bool, bool, bool]) -> Stub:
         options = Options("stub_options")
         struct = options.struct
-        data = text.encode()
+        data = text_bytes(text)
         struct.text, struct.text_size = options.keep(ffi.from_buffer("char[]", data)), len(data)
         struct.language, struct.constants = enum_value("LANGUAGE", language), enum_value("CONSTANTS", constants)
         struct.leftovers_are_errors, struct.contract, struct.approximate, struct.flush_subnormals = flags
@@ -45,7 +45,7 @@ class Stub(Handle):
     @classmethod
     def for_signature(cls, signature: str, program: str) -> Stub:
         """Compiles a stack program without a skeleton, for operands such as "mod f32 acc, in f32 bias"."""
-        data = program.encode()
+        data = text_bytes(program)
         return cls._new(cls._create(lib.ptxgraft_stub_create_for_signature, name_bytes(signature), data, len(data)))
 
     @property

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Optional, Union
 
-from ptxgraft._library import NULL, Handle, Options, check, decode, enum_value, ffi, invalid, lib, name_bytes, text_of
+from ptxgraft._library import NULL, Handle, Options, check, decode, enum_value, ffi, invalid, lib, name_bytes, text_bytes, text_of
 from ptxgraft.stack import _effect_bits
 
 Value = Union[str, int, float]  #: an operand: a register, an address "[%rd1+4]", a name, or a number
@@ -35,7 +35,7 @@ def _spelled(value: Value) -> bytes:
         text = repr(value)
         if text.lstrip("-") in ("inf", "nan"):
             raise invalid(f"{text} is written by its bits: 0f7F800000, 0d7FF0000000000000")
-        return text.encode()
+        return text_bytes(text)
     return name_bytes(str(value))
 
 
@@ -163,7 +163,7 @@ class Builder:
 
     def lines(self, text: str) -> None:
         """PTX as it is."""
-        data = text.encode()
+        data = text_bytes(text)
         check(lib.ptxgraft_builder_add_lines(self._handle, data, len(data)))
 
     def comment(self, text: str) -> None:

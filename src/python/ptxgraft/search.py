@@ -20,10 +20,28 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
 
 from ptxgraft._assembler import Stop
-from ptxgraft._library import NULL, Handle, Options, check, decode, enum_name, enum_value, ffi, info, invalid, lib, name_bytes, text_of
+from ptxgraft._library import (
+    NULL,
+    Handle,
+    Options,
+    check,
+    decode,
+    enum_name,
+    enum_value,
+    ffi,
+    info,
+    invalid,
+    lib,
+    name_bytes,
+    path_text,
+    text_bytes,
+    text_of,
+    wrong_type,
+)
 from ptxgraft._progress import bar as _progress_bar
 from ptxgraft.stack import Machine, Program
 
@@ -101,7 +119,7 @@ class Search(Handle):
     def __init__(
         self,
         task: Union[str, Mapping[str, Any]],
-        archive: Optional[str] = None,
+        archive: Union[str, PathLike[str], None] = None,
         *,
         seed: Optional[int] = None,
         strategy: str = "task",
@@ -109,8 +127,10 @@ class Search(Handle):
         options = Options("search_options")
         options.struct.strategy = enum_value("STRATEGY", strategy)
         options.struct.seed, options.struct.has_seed = seed or 0, seed is not None
-        data = (task if isinstance(task, str) else json.dumps(dict(task))).encode()
-        where = NULL if archive is None else name_bytes(archive)
+        if not isinstance(task, (str, Mapping)):
+            raise wrong_type(task, "a str or a mapping")
+        data = text_bytes(task if isinstance(task, str) else json.dumps(dict(task)))
+        where = NULL if archive is None else name_bytes(path_text(archive))
         self._handle = self._create(lib.ptxgraft_search_open, where, data, len(data), options.struct)
         sites = range(lib.ptxgraft_search_get_site_count(self._handle))
         self.sites = tuple(decode(lib.ptxgraft_search_get_site_name(self._handle, i)) for i in sites)

@@ -30,7 +30,9 @@ from ptxgraft._library import (
     invalid,
     lib,
     name_bytes,
+    text_bytes,
     text_of,
+    wrong_type,
 )
 from ptxgraft._skeleton import Site
 from ptxgraft._stub import EFFECTS, Stub
@@ -128,7 +130,7 @@ class Set(Handle):
     @classmethod
     def from_text(cls, text: str) -> Set:
         """A `.set` file, or the names of forms alone, a line each."""
-        data = text.encode()
+        data = text_bytes(text)
         return cls._new(cls._create(lib.ptxgraft_set_create_from_text, data, len(data)))
 
     @staticmethod
@@ -203,6 +205,8 @@ class Machine(Handle):
         options = Options("machine_options")
         options.text("target", target)
         options.struct.ptx_version, options.struct.allowed = ptx_version, _effect_bits(allowed)
+        if not isinstance(set, (Set, type(None))):
+            raise wrong_type(set, "a Set")
         set_handle = NULL if set is None else set._handle
         if isinstance(operands, Site):
             skeleton, name = operands._skeleton._handle, name_bytes(operands.name)
@@ -248,12 +252,12 @@ class Machine(Handle):
 
     def parse(self, text: str) -> Program:
         """The program of a text."""
-        data = text.encode()
+        data = text_bytes(text)
         return Program._new(self, Program._create(lib.ptxgraft_program_create_from_text, self._handle, data, len(data)))
 
     def parse_expression(self, text: str) -> Program:
         """The program of an expression, for a machine of the set "expression"."""
-        data = text.encode()
+        data = text_bytes(text)
         return Program._new(self, Program._create(lib.ptxgraft_program_create_from_expression, self._handle, data, len(data), NULL))
 
     def from_bytes(self, data: bytes) -> Program:

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple, Optional
 
-from ptxgraft._library import NULL, Handle, Options, check, decode, enum_name, enum_value, ffi, info, lib, name_bytes, text_of
+from ptxgraft._library import NULL, Handle, Options, check, decode, enum_name, enum_value, ffi, info, lib, name_bytes, text_bytes, text_of
 
 
 class Diagnostic(NamedTuple):
@@ -43,7 +43,7 @@ class Module(Handle):
     _noun = "module"
 
     def __init__(self, text: str, *, any_text: bool = False):
-        data = text.encode()
+        data = text_bytes(text)
         create = lib.ptxgraft_module_create_from_any_text if any_text else lib.ptxgraft_module_create_from_text
         self._handle = self._create(create, data, len(data))
 
@@ -225,6 +225,6 @@ def _row(module: Module, first: Optional[Statement], which: str = "next") -> Ite
 
 
 def _add(module: Module, function: Any, at: Any, text: str) -> None:
-    data = text.encode()
+    data = text_bytes(text)
     arguments = (at[0], data, len(data))
     check(function(NULL, module._handle, *arguments))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike
 from typing import Any, NamedTuple, Optional, Union
 
 from ptxgraft import _graft
@@ -18,7 +19,22 @@ from ptxgraft._cache import Cache
 from ptxgraft._device import Buffer, Device, Stream
 from ptxgraft._graft import Stubs
 from ptxgraft._kernel import Kernel, check_kernel
-from ptxgraft._library import NULL, Handle, Options, bytes_of, check, decode, enum_name, ffi, info, invalid, lib, name_bytes, text_of
+from ptxgraft._library import (
+    NULL,
+    Handle,
+    Options,
+    bytes_of,
+    check,
+    decode,
+    enum_name,
+    ffi,
+    info,
+    invalid,
+    lib,
+    name_bytes,
+    path_text,
+    text_of,
+)
 from ptxgraft._skeleton import Skeleton, _cuda_options
 
 Choices = Mapping[str, Union[str, int]]  #: of tunables
@@ -29,9 +45,9 @@ def _pairs(values: Mapping[str, Any]) -> str:
     return ",".join(f"{name}={value}" for name, value in values.items())
 
 
-def names(folder: Optional[str] = None) -> tuple[str, ...]:
+def names(folder: Union[str, PathLike[str], None] = None) -> tuple[str, ...]:
     """Of all templates, the library's own or those of a folder."""
-    where = NULL if folder is None else name_bytes(folder)
+    where = NULL if folder is None else name_bytes(path_text(folder))
     return tuple(text_of(lib.ptxgraft_library_get_template_names, where).splitlines())
 
 
@@ -69,9 +85,9 @@ class Template(Handle):
     __slots__ = ("name",)
     _noun = "template"
 
-    def __init__(self, name: str, folder: Optional[str] = None):
+    def __init__(self, name: str, folder: Union[str, PathLike[str], None] = None):
         self.name = name
-        self._handle = self._create(lib.ptxgraft_template_open, name_bytes(name), NULL if folder is None else name_bytes(folder))
+        self._handle = self._create(lib.ptxgraft_template_open, name_bytes(name), NULL if folder is None else name_bytes(path_text(folder)))
 
     @property
     def description(self) -> dict[str, Any]:
