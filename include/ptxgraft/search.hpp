@@ -230,11 +230,11 @@ struct Enumeration {
     /// One that is right on all points and has as few instructions as any; none: there is none so short.
     std::optional<stack::Program> program;
     std::uint32_t instructions = 0;  ///< of the program
-    /// Evaluations of an instruction on four points, with which most are done; on all points of the screen it
-    /// counts as so many more.
+    /// Evaluations of an addition of 32 bits on four points, some 2 ns each: on all points of the screen, and of
+    /// other instructions, as many as take their time.
     std::uint64_t trials = 0;
-    /// All shorter programs, and without a program all of `instructions`, were tried: on a screen of at least
-    /// 256 points, or all, to which points are added where what is right on it is wrong. Approximate forms
+    /// All shorter programs, and without a program all of `instructions`, were tried: on a screen of 256
+    /// to 4,096 points, or all, to which points are added where what is right on it is wrong. Approximate forms
     /// are exact there; what else they may give is looked at of one of the programs that agree on it.
     bool is_complete = true;
 };
@@ -243,7 +243,8 @@ struct Enumeration {
 /// space's constants: that nothing shorter is right is then proved, for these points, forms and constants.
 /// Moves of bits between types (`as.f32.u32`) count as nothing. Forms with several results, with none or more
 /// than 4 inputs, with effects, with two immediates or one of more than 256 values take no part. The space
-/// has one site. Where the cases know several registers the bound is 0, and one program has all results.
+/// has one site. Where the cases know several registers, one program has all results. It ends without a
+/// proof, too, where more than 4 million different values are one instruction away.
 /// Errors: Errc::space_invalid, Errc::cases_invalid.
 [[nodiscard]] PTXGRAFT_API Expected<Enumeration> enumerate(const Space& space, const Cases& cases,
                                                            const EnumerateOptions& options = {});

@@ -211,6 +211,51 @@ TEST(Archives, ALogWhoseFileIsGoneIsForgotten) {  // a process that was killed l
     EXPECT_EQ(exported(path), "");
 }
 
+// What a process that may not write to `folder` says of its archive.
+std::string read_by_nobody(const std::filesystem::path& folder, const std::filesystem::path& archive) {
+    std::filesystem::permissions(folder, std::filesystem::perms(0555));
+    int ends[2];
+    if (pipe(ends) != 0) return "no pipe";
+    const pid_t child = fork();
+    if (child == 0) {
+        constexpr uid_t nobody = 65534;
+        if (geteuid() == 0 && setuid(nobody) != 0) _exit(1);
+        std::size_t count = 0;
+        const auto opened = Archive::open(archive.string());
+        const Expected<void> seen = opened ? opened->for_each([&](auto&, auto&) { ++count; })
+                                           : Expected<void>(tl::unexpected(opened.error()));
+        const std::string text = seen ? std::to_string(count) : message(seen.error());
+        _exit(write(ends[1], text.data(), text.size()) < 0);
+    }
+    close(ends[1]);
+    std::string text(4096, '\0');
+    text.resize(static_cast<std::size_t>(std::max<ssize_t>(0, read(ends[0], text.data(), text.size()))));
+    close(ends[0]);
+    waitpid(child, nullptr, 0);
+    std::filesystem::permissions(folder, std::filesystem::perms(0755));
+    return text;
+}
+
+// SQLite makes an index of a log beside a file before it reads it.
+TEST(Archives, AreReadInAFolderThatCannotBeWritten) {
+    std::string place = (std::filesystem::temp_directory_path() / "archives-XXXXXX").string();
+    ASSERT_NE(mkdtemp(place.data()), nullptr);
+    std::filesystem::permissions(place, std::filesystem::perms(0755));
+    const std::filesystem::path folder = std::filesystem::path(place) / "%41 and?immutable=0#1";
+    std::filesystem::create_directory(folder);
+    const std::filesystem::path kept = folder / "run.sqlite", log = folder / "run.sqlite-wal";
+    std::filesystem::copy_file(some_archive("readable"), kept);
+    EXPECT_THAT(exported(kept.string()), HasSubstr("\"index\""));
+    for (const char* ending : {"-wal", "-shm"}) std::filesystem::remove(kept.string() + ending);
+    std::size_t count = 0;
+    ASSERT_TRUE(Archive::open(kept.string())->for_each([&](const Candidate&, const Result&) { ++count; }));
+    for (const char* ending : {"-wal", "-shm"}) std::filesystem::remove(kept.string() + ending);
+    EXPECT_EQ(read_by_nobody(folder, kept), std::to_string(count));
+    write_file(log.string(), "rows");
+    EXPECT_THAT(read_by_nobody(folder, kept), HasSubstr("copy both files"));
+    std::filesystem::remove_all(place);
+}
+
 TEST(Archives, OfOlderVersionsAreReadAndContinued) {  // without code, checksums, words and first genomes
     const std::string path = some_archive("older"), same = some_archive("same");
     change(path,

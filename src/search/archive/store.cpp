@@ -130,6 +130,29 @@ Expected<Database> database_of(const std::string& path, int how) {
     return database;
 }
 
+// A file of a log is read by an index beside it, which SQLite has to make. Where it cannot, and the log holds
+// nothing, the file is read as one that nobody changes.
+Expected<Database> unchanging_database_of(const std::string& path) {
+    std::error_code none;
+    const auto log = std::filesystem::file_size(path + "-wal", none);
+    if (!none && log != 0)
+        return fail(Errc::archive_failed, path + ": its last rows are in " + path +
+                                              "-wal, which is read in a folder that can be written only: copy "
+                                              "both files to one");
+    std::string uri = "file:";
+    for (const char c : std::filesystem::absolute(path, none).string())
+        uri += c == '%' || c == '?' || c == '#' ? fmt::format("%{:02X}", c) : std::string(1, c);
+    return database_of(uri + "?immutable=1", SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
+}
+
+// All that is read is of one moment.
+Expected<Database> readable_database_of(const std::string& path) {
+    Database database = TRY(database_of(path, SQLITE_OPEN_READONLY));
+    const auto first_read = run_sql(database.get(), "BEGIN; SELECT count(*) FROM sqlite_master");
+    if (!first_read && sqlite3_errcode(database.get()) == SQLITE_CANTOPEN) return unchanging_database_of(path);
+    return database;
+}
+
 }  // namespace
 
 struct Store::Data {
@@ -347,8 +370,7 @@ Expected<Store> Store::create(const std::string& path, const Space& space, const
 
 Expected<Store> Store::read(const std::string& path) {
     auto data = std::make_unique<Data>();
-    data->database = TRY(database_of(path, SQLITE_OPEN_READONLY));
-    TRY(data->run("BEGIN"));  // all that is read is of one moment
+    data->database = TRY(readable_database_of(path));
     TRY(data->check_format(path));
     TRY(data->check_once());
     return Store(std::move(data));

@@ -22,7 +22,7 @@ using stack::Opcode;
 using stack::Program;
 using stack::TypeId;
 
-constexpr std::size_t most_leaves = 200;
+constexpr std::size_t most_leaves = 200, most_results = 64;
 constexpr std::uint32_t most_instructions = 32;
 
 // The bits of a number as a type; none where it has no such value.
@@ -70,32 +70,17 @@ Expected<void> Enumerator::find_outputs() {
     for (std::size_t r = 0; r < registers_.size(); ++r)
         if (!cases_.right[r].empty()) outputs_.push_back(r);
     output_ = outputs_.front();
-    if (outputs_.size() > 1 && cases_.bound != 0)
-        return fail(Errc::cases_invalid, "enumeration of several results is of exact ones, of bound 0");
-    return {};
-}
-
-// The bits of right values, as the columns of values have them.
-Expected<void> Enumerator::find_wanted() {
-    if (outputs_.size() < 2) return {};
-    for (const std::size_t r : outputs_) {
-        const std::uint32_t width = bits(registers_[r].type);
-        std::vector<std::byte> column(order_.size() * bytes_of(width));
-        for (std::size_t k = 0; k < order_.size(); ++k) {
-            const auto word = word_for(registers_[r].type, cases_.right[r][order_[k]]);
-            if (!word) return fail(Errc::cases_invalid, "enumeration of several results is of numbers");
-            std::memcpy(column.data() + k * bytes_of(width), &*word, bytes_of(width));
-        }
-        const std::uint64_t hash = hash_of(column, width);
-        right_hashes_.push_back(hash);
-        const bool is_leaf = std::ranges::any_of(leaves_, [&](const Value& v) { return v.hash == hash; });
-        if (!is_leaf && !is_wanted(hash)) wanted_.push_back(hash);
-    }
+    if (outputs_.size() > most_results)
+        return fail(Errc::cases_invalid, std::to_string(outputs_.size()) +
+                                             " results are too many to enumerate, at most " +
+                                             std::to_string(most_results));
     return {};
 }
 
 void Enumerator::add_leaf(Value value, Instruction instruction) {
     value.hash = hash_of(value.column, value.width);
+    if (has_several()) value.results = results_of(value.column.data(), value.width);
+    leaf_results_ |= value.results;
     const auto is_same = [&](const Value& other) {
         return other.hash == value.hash && other.width == value.width;
     };
@@ -209,13 +194,55 @@ void Enumerator::find_right(const std::byte* samples, std::size_t count,
     }
 }
 
-bool Enumerator::is_right(const std::byte* column) const {
-    const Type type = registers_[output_].type;
+bool Enumerator::is_right(const std::byte* column) const { return is_result(output_, column); }
+
+// As `columns` compares: -0 is 0, and a NaN another one.
+bool Enumerator::is_result(std::size_t output, const std::byte* column) const {
+    const Type type = registers_[output].type;
+    const std::vector<double>& right = cases_.right[output];
     for (std::size_t k = 0; k < order_.size(); ++k)
-        if (error_of(number_at(column, k, type), cases_.right[output_][order_[k]], cases_.measure, type) >
-            cases_.bound)
+        if (error_of(number_at(column, k, type), right[order_[k]], cases_.measure, type) > cases_.bound)
             return false;
     return true;
+}
+
+ResultSet Enumerator::results_of(const std::byte* column, std::uint32_t width) const {
+    ResultSet made = 0;
+    for (std::size_t o = 0; o < outputs_.size(); ++o)
+        if (bits(registers_[outputs_[o]].type) == width && is_result(outputs_[o], column))
+            made |= ResultSet{1} << o;
+    return made;
+}
+
+// Whether there may be a value that is right for two registers.
+bool Enumerator::may_be_one(std::size_t a, std::size_t b) const {
+    const Type type = registers_[a].type, other = registers_[b].type;
+    if (bits(type) != bits(other)) return false;
+    if (type != other || cases_.bound != 0) return true;
+    return std::ranges::all_of(order_, [&](std::size_t k) {
+        return error_of(cases_.right[a][k], cases_.right[b][k], cases_.measure, type) == 0;
+    });
+}
+
+void Enumerator::find_classes() {
+    classes_.clear();
+    for (std::size_t o = 0; has_several() && o < outputs_.size(); ++o) {
+        ResultSet made = ResultSet{1} << o;
+        const auto is_of_it = [&](ResultSet of) {
+            for (std::size_t p = 0; p < o; ++p)
+                if ((of >> p & 1) != 0 && may_be_one(outputs_[p], outputs_[o])) return true;
+            return false;
+        };
+        for (const ResultSet of : classes_)
+            if (is_of_it(of)) made |= of;
+        std::erase_if(classes_, [&](ResultSet of) { return (of & made) != 0; });
+        classes_.push_back(made);
+    }
+}
+
+std::size_t Enumerator::missing(ResultSet there) const {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(classes_, [&](ResultSet of) { return (of & ~there) != 0; }));
 }
 
 // On all points, by the gate that a search has.
@@ -253,7 +280,8 @@ std::optional<std::size_t> Enumerator::first_wrong(const Program& program) const
 bool Enumerator::keep_if_whole(const std::vector<Step>& steps, std::span<const std::size_t> values,
                                std::size_t branch) {
     Program program = program_of(steps, values);
-    spend(cases_.count / sampled * steps.size());
+    for (const Step& step : steps)
+        spend(std::max(cases_.count / sampled, least_column) * trials_[step.trial].weight);
     const bool is_right = is_whole(program);
     const auto wrong = is_right ? std::nullopt : first_wrong(program);
     const std::scoped_lock lock(mutex_);
@@ -297,7 +325,7 @@ Program Enumerator::program_of(const std::vector<Step>& steps, std::span<const s
     }
     for (std::size_t o = 0; o < outputs_.size(); ++o) {
         push(values[o], stack::stack_of(stack::type_id(registers_[outputs_[o]].type)));
-        if (outputs_.size() > 1) program.code.push_back(assignment_of(outputs_[o]));
+        if (has_several()) program.code.push_back(assignment_of(outputs_[o]));
     }
     return program;
 }
@@ -309,7 +337,7 @@ bool Enumerator::finds_leaves() {
     std::vector<std::size_t> values;
     for (std::size_t o = 0; o < outputs_.size(); ++o) {
         const auto is_this = [&](const Value& leaf) {
-            if (outputs_.size() > 1) return leaf.hash == right_hashes_[o];
+            if (has_several()) return (leaf.results >> o & 1) != 0;
             return leaf.width == right_width() && is_right(leaf.column.data());
         };
         const auto found = std::ranges::find_if(leaves_, is_this);
@@ -325,7 +353,7 @@ void Enumerator::walk(std::uint32_t instructions) {
         finds_leaves();
         return;
     }
-    if (instructions <= 2 || wanted_.size() > instructions) {
+    if (instructions <= 2 || missing(leaf_results_) > instructions) {
         Walk(*this, instructions).last(instructions);
         return;
     }
@@ -344,10 +372,10 @@ void Enumerator::walk(std::uint32_t instructions) {
 // What goes by the points of the screen.
 Expected<void> Enumerator::prepare() {
     leaves_.clear(), leaf_instructions_.clear(), pool_.clear();
-    right_hashes_.clear(), wanted_.clear();
+    leaf_results_ = 0;
     samples_.clear(), right_.clear();
     TRY(make_leaves());
-    TRY(find_wanted());
+    find_classes();
     choose_samples();
     return {};
 }

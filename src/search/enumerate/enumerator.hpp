@@ -19,15 +19,19 @@
 
 namespace ptxgraft::search {
 
-inline constexpr std::uint32_t least_screen = 256;  ///< values that agree on so many points are one
+inline constexpr std::uint32_t least_screen = 256, most_screen = 4096;  ///< points; who agrees there is one
 inline constexpr std::size_t sampled = 4;           ///< points on which the last two instructions are tried
+inline constexpr std::size_t least_column = least_screen / sampled;
 inline constexpr std::size_t side_by_side = 256;    ///< values, each on those points
+
+using ResultSet = std::uint64_t;  ///< registers that the cases know, a bit each
 
 struct Value {
     std::vector<std::byte> column;
     std::uint64_t hash = 0;
     std::uint32_t width = 0;  ///< in bits; 1 for a pred
     stack::TypeId type = 0;
+    ResultSet results = 0;  ///< of several, those that it is
     std::vector<std::byte> samples = {};  ///< the sampled points, side_by_side times
 };
 
@@ -48,7 +52,7 @@ class Enumerator {
           cases_(cases),
           options_(options),
           registers_(case_registers(machine().signature())),
-          order_(screen_of(cases, std::max(cases.screen, least_screen))) {}
+          order_(screen_of(cases, std::clamp(cases.screen, least_screen, most_screen))) {}
 
     Expected<Enumeration> run();
 
@@ -63,16 +67,22 @@ class Enumerator {
     /// Whether so many values of a width can all be used by as many instructions as are left.
     [[nodiscard]] bool can_use(std::uint32_t width, std::size_t count, std::uint32_t left) const;
     [[nodiscard]] std::size_t widest() const { return widest_; }
-    /// Where the cases know several registers: how many different values these are, besides the leaves.
-    [[nodiscard]] std::size_t wanted_count() const { return wanted_.size(); }
-    [[nodiscard]] bool is_wanted(std::uint64_t hash) const {
-        return std::find(wanted_.begin(), wanted_.end(), hash) != wanted_.end();
-    }
+    /// Whether the cases know several registers. One value may be several of them.
+    [[nodiscard]] bool has_several() const { return outputs_.size() > 1; }
+    [[nodiscard]] std::size_t result_count() const { return outputs_.size(); }
+    /// Which of several registers a value is, as numbers are compared.
+    [[nodiscard]] ResultSet results_of(const std::byte* column, std::uint32_t width) const;
+    [[nodiscard]] ResultSet results_of_leaves() const { return leaf_results_; }
+    /// How many values more there have to be, at least, where there are some.
+    [[nodiscard]] std::size_t missing(ResultSet there) const;
 
     [[nodiscard]] bool has_ended() const {
         return is_stopped_.load(std::memory_order_relaxed) ||
                (options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed));
     }
+    /// A trial on all points of the screen; beside few points the way to a value counts.
+    void spend_column(const Trial& trial) { spend(std::max(order_.size() / sampled, least_column) * trial.weight); }
+    void give_up() { is_stopped_ = true; }
     void spend(std::uint64_t trials) {
         const std::uint64_t spent = spent_.fetch_add(trials, std::memory_order_relaxed) + trials;
         if (options_.trials != 0 && spent >= options_.trials) is_stopped_ = true;
@@ -81,7 +91,6 @@ class Enumerator {
     /// `values`: those that the outputs receive.
     bool keep_if_whole(const std::vector<Step>& steps, std::span<const std::size_t> values,
                        std::size_t branch);
-    [[nodiscard]] const std::vector<std::uint64_t>& right_hashes() const { return right_hashes_; }
     [[nodiscard]] std::size_t found_at() const { return found_at_.load(std::memory_order_relaxed); }
 
   private:
@@ -90,7 +99,9 @@ class Enumerator {
     Expected<void> prepare();
     Expected<bool> widen();
     [[nodiscard]] std::optional<std::size_t> first_wrong(const stack::Program& program) const;
-    Expected<void> find_wanted();
+    [[nodiscard]] bool is_result(std::size_t output, const std::byte* column) const;
+    [[nodiscard]] bool may_be_one(std::size_t a, std::size_t b) const;
+    void find_classes();
     Expected<void> make_leaves();
     void add_constants(stack::TypeId type);
     void add_leaf(Value value, stack::Instruction instruction);
@@ -112,8 +123,8 @@ class Enumerator {
     std::vector<std::size_t> samples_;  ///< places in the order
     std::vector<std::size_t> outputs_;  ///< the registers that the cases know
     std::size_t output_ = 0;            ///< the first of them
-    /// Where there are several: the hash of each, and those that are no leaves.
-    std::vector<std::uint64_t> right_hashes_, wanted_;
+    ResultSet leaf_results_ = 0;
+    std::vector<ResultSet> classes_;  ///< of several registers; no value is of two of them
     std::vector<std::byte> right_;  ///< its bits at the sampled points
     bool is_exact_ = false;         ///< right is what has those very bits
     std::vector<Trial> trials_;

@@ -35,6 +35,25 @@ bool is_commutative(const isa::Form& form, const std::vector<TypeId>& inputs) {
            std::ranges::find(opcodes, opcode) != opcodes.end();
 }
 
+// As measured, within a factor of two: halves are computed one by one, and pairs of them twice.
+std::uint32_t weight_of(const isa::Form& form, const std::vector<TypeId>& inputs, TypeId output) {
+    constexpr std::array<std::string_view, 2> slowest = {"sin", "cos"};
+    constexpr std::array<std::string_view, 7> slow = {"tanh", "ex2", "lg2", "div", "rem", "prmt", "lop3"};
+    const std::string_view spelling = form.spelling, opcode = spelling.substr(0, spelling.find('.'));
+    std::uint32_t weight = 1;
+    const auto add = [&](TypeId type) {
+        const Type of = static_cast<Type>(type);
+        const bool is_half = of == Type::f16 || of == Type::bf16;
+        const bool is_pair = of == Type::f16x2 || of == Type::bf16x2;
+        weight = std::max(weight, is_pair ? 24u : is_half ? 8u : width_of(type) == 64 ? 2u : 1u);
+    };
+    for (const TypeId type : inputs) add(type);
+    add(output);
+    if (std::ranges::find(slowest, opcode) != slowest.end()) return 64;
+    if (std::ranges::find(slow, opcode) != slow.end() || spelling.starts_with('v')) return std::max(weight, 6u);
+    return weight;
+}
+
 void add_operand(Signature& signature, TypeId type, Direction direction) {
     const std::string name =
         (direction == Direction::in ? "i" : "o") + std::to_string(signature.operands.size());
@@ -84,6 +103,7 @@ Expected<void> add_trials(const stack::InstructionSet& set, std::uint16_t number
                           .inputs = inputs,
                           .output = outputs[0],
                           .is_commutative = is_commutative(*entry.form, inputs),
+                          .weight = weight_of(*entry.form, inputs, outputs[0]),
                           .evaluator = std::move(*evaluator)});
     }
     return {};

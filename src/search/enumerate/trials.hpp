@@ -17,6 +17,7 @@ struct Trial {
     std::vector<stack::TypeId> inputs;
     stack::TypeId output = 0;
     bool is_commutative = false;  ///< of its first two inputs
+    std::uint32_t weight = 1;     ///< its time, in those of an addition of 32 bits
     stack::Evaluator evaluator;   ///< reads the inputs, writes the output
 };
 

@@ -56,16 +56,15 @@ void Walk::compute(const Step& step, std::vector<std::byte>& column) {
     for (std::size_t k = 0; k < trial.inputs.size(); ++k) in[k] = values_[step.arguments[k]].column.data();
     column.resize(shared_.points() * bytes_of(width_of(trial.output)));
     run(trial, std::span(in).first(trial.inputs.size()), column.data(), shared_.points());
-    shared_.spend(shared_.points() / sampled);
+    shared_.spend_column(trial);
 }
 
 // Each instruction that is left takes at most so many values, and leaves one: those that nobody has used yet
 // must all find a place.
 bool Walk::can_use_all(const Next& next, std::uint32_t width, std::uint32_t left) const {
     const StepSet open = all_steps() & ~needed_ & ~next.needs;
-    if (shared_.wanted_count() > 0) {
-        const std::size_t unused =
-            static_cast<std::size_t>(std::popcount(open)) + !shared_.is_wanted(next.hash);
+    if (shared_.has_several()) {
+        const std::size_t unused = static_cast<std::size_t>(std::popcount(open)) + (next.results == 0);
         return unused <= left * shared_.widest();
     }
     if (static_cast<std::size_t>(std::popcount(open)) + 1 > 1 + left * (shared_.widest() - 1)) return false;
@@ -84,9 +83,13 @@ void Walk::add_next(const Step& step, Level& level) {
     const std::uint32_t width = width_of(trials()[step.trial].output);
     const std::uint64_t hash = hash_of(column_, width);
     const StepSet needs = needs_of(step);
+    if (level.next.size() == most_next) return shared_.give_up();
     const auto [place, is_new] = level.places.try_emplace(hash, level.next.size());
     if (is_new)
-        level.next.push_back({step, hash, needs});
+        level.next.push_back({.step = step,
+                              .hash = hash,
+                              .needs = needs,
+                              .results = shared_.has_several() ? shared_.results_of(column_.data(), width) : 0});
     else if (place->second < level.next.size())
         level.next[place->second].needs &= needs;
 }
@@ -102,9 +105,10 @@ const std::vector<Walk::Next>& Walk::next_values(std::uint32_t left) {
         Step step{.trial = t};
         each_step(t, 0, step, [&](const Step& one) { add_next(one, level); });
     }
-    const bool is_wanted_alone = missing() == left;  // nothing else has room
+    const ResultSet there = results();
+    const bool is_wanted_alone = shared_.missing(there) == left;  // nothing else has room
     std::erase_if(level.next, [&](const Next& next) {
-        if (is_wanted_alone && !shared_.is_wanted(next.hash)) return true;
+        if (is_wanted_alone && (next.results & ~there) == 0) return true;
         const StepSet before = steps_.empty() ? 0 : StepSet{1} << (steps_.size() - 1);
         const bool is_free = before != 0 && (next.needs & before) == 0;
         return (is_free && next.hash < values_.back().hash) ||
@@ -115,7 +119,11 @@ const std::vector<Walk::Next>& Walk::next_values(std::uint32_t left) {
 
 bool Walk::enter(const Next& next, std::uint32_t left) {
     const stack::TypeId output = trials()[next.step.trial].output;
-    Value value{.column = {}, .hash = next.hash, .width = width_of(output), .type = output};
+    Value value{.column = {},
+                .hash = next.hash,
+                .width = width_of(output),
+                .type = output,
+                .results = next.results};
     compute(next.step, value.column);
     sample(value);
     const StepSet before = needed_;
@@ -123,8 +131,8 @@ bool Walk::enter(const Next& next, std::uint32_t left) {
     values_.push_back(std::move(value));
     steps_.push_back(next.step);
     bool is_found = false;
-    if (shared_.is_wanted(next.hash)) needed_ |= StepSet{1} << (steps_.size() - 1);
-    if (left - 1 <= 2 || shared_.wanted_count() > 0) {
+    if (next.results != 0) needed_ |= StepSet{1} << (steps_.size() - 1);
+    if (left - 1 <= 2 || shared_.has_several()) {
         is_found = last(left - 1);
     } else {
         const std::vector<Next>& all = next_values(left - 1);
@@ -144,22 +152,24 @@ bool Walk::keep(std::size_t last_value) {
 // All results are there.
 bool Walk::keep_all() {
     std::vector<std::size_t> places;
-    for (const std::uint64_t hash : shared_.right_hashes()) {
-        const auto found = std::ranges::find(values_, hash, &Value::hash);
+    for (std::size_t r = 0; r < shared_.result_count(); ++r) {
+        const auto found =
+            std::ranges::find_if(values_, [&](const Value& value) { return (value.results >> r & 1) != 0; });
         places.push_back(static_cast<std::size_t>(found - values_.begin()));
     }
     return shared_.keep_if_whole(steps_, places, branch_);
 }
 
-std::size_t Walk::missing() const {
-    std::size_t count = shared_.wanted_count();
-    for (std::size_t v = leaf_count(); v < values_.size(); ++v) count -= shared_.is_wanted(values_[v].hash);
-    return count;
+ResultSet Walk::results() const {
+    ResultSet made = shared_.results_of_leaves();
+    for (std::size_t v = leaf_count(); v < values_.size(); ++v) made |= values_[v].results;
+    return made;
 }
 
 bool Walk::all(std::uint32_t left) {
-    if (missing() == 0) return keep_all();
-    if (missing() > left) return false;
+    const std::size_t missing = shared_.missing(results());
+    if (missing == 0) return keep_all();
+    if (missing > left) return false;
     const std::vector<Next>& next = next_values(left);
     for (std::size_t k = 0; k < next.size() && !is_over(); ++k)
         if (enter(Next(next[k]), left)) return true;
@@ -167,7 +177,7 @@ bool Walk::all(std::uint32_t left) {
 }
 
 bool Walk::last(std::uint32_t left) {
-    if (shared_.wanted_count() > 0) return all(left);
+    if (shared_.has_several()) return all(left);
     return left == 1 ? last_one() : last_two();
 }
 
@@ -186,7 +196,7 @@ void Walk::compute_tuples() {
     std::array<const void*, most_inputs> in{};
     for (std::size_t k = 0; k < of.inputs.size(); ++k) in[k] = tuple_samples_[k].data();
     run(of, std::span(in).first(of.inputs.size()), output_.data(), tuples_.size() * sampled);
-    shared_.spend(tuples_.size());
+    shared_.spend(tuples_.size() * of.weight);
 }
 
 void Walk::clear_tuples() {
@@ -345,7 +355,7 @@ bool Walk::close_with(const Bucket& bucket, Step step, std::uint32_t positions) 
         shared_.find_right(output_.data(), count, right_);
         for (const std::uint32_t k : right_)
             if (is_right_whole(bucket.steps[first + k], step, positions)) return true;
-        shared_.spend(count);
+        shared_.spend(count * of.weight);
     }
     return false;
 }
@@ -361,7 +371,7 @@ bool Walk::is_right_whole(const Step& before, Step last, std::uint32_t positions
     }
     last_column_.resize(shared_.points() * bytes_of(width_of(of.output)));
     run(of, std::span(in).first(of.inputs.size()), last_column_.data(), shared_.points());
-    shared_.spend(shared_.points() / sampled);
+    shared_.spend_column(of);
     if (!shared_.is_right(last_column_.data())) return false;
     steps_.push_back(before);
     steps_.push_back(last);

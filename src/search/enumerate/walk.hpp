@@ -24,6 +24,7 @@ class Walk {
         Step step;
         std::uint64_t hash = 0;
         StepSet needs = 0;  ///< the values of steps without which it cannot be computed
+        ResultSet results = 0;
     };
     /// Those that `left` more instructions, this one among them, can start with. Not in here: values that
     /// leave others without use, and, of two that do not need each other, the one order that does not ascend.
@@ -38,6 +39,7 @@ class Walk {
 
   private:
     static constexpr std::size_t most_tuples = 4096, most_bucketed = std::size_t{1} << 20;
+    static constexpr std::size_t most_next = std::size_t{1} << 22;  ///< some 400 MB; an enumeration of more ends
 
     /// Values for the last instruction but one, on the sampled points alone.
     struct Bucket {
@@ -63,7 +65,7 @@ class Walk {
     void add_next(const Step& step, Level& level);
     bool keep(std::size_t last_value);
     bool keep_all();
-    [[nodiscard]] std::size_t missing() const;
+    [[nodiscard]] ResultSet results() const;
     bool last_one();
     bool last_two();
     void add_tuple(const Step& step);
