@@ -198,6 +198,7 @@ struct TwoResults {
         const auto machine =
             stack::Machine::make(*set, *Signature::parse("in f32 x, in f32 z, out f32 p, out f32 q"));
         space.sites.push_back({.name = "f", .machine = *machine, .seeds = {}, .max_genes = 64});
+        space.constants = {1, 2};
         const float special[] = {0, -0.0f, 1, -1, INFINITY, -INFINITY, NAN, 3e38f};
         std::mt19937 random(5);
         for (const float a : special)
@@ -227,13 +228,14 @@ struct TwoResults {
 TEST(Enumerate, SeveralResultsAreNumbers) {
     const TwoResults problem("add.f32\nsub.f32\nmul.f32\nneg.f32\nmax.f32\n");
     const auto program =
-        stack::parse_program("x x sub.f32 -> p\nx z mul.f32 neg.f32 -> q\n", problem.machine());
+        stack::parse("x x sub.f32 -> p\nx z mul.f32 neg.f32 -> q\n", problem.machine());
     ASSERT_TRUE(program) << message(program.error());
     const auto found = enumerate(problem.space, problem.cases_of(*program), {.instructions = 3});
     ASSERT_TRUE(found) << message(found.error());
     ASSERT_TRUE(found->program);
     EXPECT_EQ(found->instructions, 3u);
     stack::SamplerOptions options;
+    options.constants = {{.kind = stack::ConstantSource::Kind::values, .values = {1, 2}, .constants = {}}};
     options.shared = 0.5;
     const auto sampler = stack::Sampler::make(problem.machine(), options);
     ASSERT_TRUE(sampler);
@@ -260,7 +262,7 @@ std::uint64_t trials_of(std::string_view form, std::string_view type, std::size_
     const auto machine = stack::Machine::make(*set, *Signature::parse("in " + of + " x, out " + of + " y"));
     Space space;
     space.sites.push_back({.name = "f", .machine = *machine, .seeds = {}, .max_genes = 64});
-    for (int k = 2; k < 20; ++k) space.constants.push_back(k);
+    for (int k = 2; k < 8; ++k) space.constants.push_back(k);
     Cases cases{.count = count, .measure = Measure::bits};
     cases.inputs.resize(2);
     cases.inputs[0].resize(4 * count, std::byte{1});

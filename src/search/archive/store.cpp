@@ -149,7 +149,9 @@ Expected<Database> unchanging_database_of(const std::string& path) {
 Expected<Database> readable_database_of(const std::string& path) {
     Database database = TRY(database_of(path, SQLITE_OPEN_READONLY));
     const auto first_read = run_sql(database.get(), "BEGIN; SELECT count(*) FROM sqlite_master");
-    if (!first_read && sqlite3_errcode(database.get()) == SQLITE_CANTOPEN) return unchanging_database_of(path);
+    if (first_read) return database;
+    const int code = sqlite3_errcode(database.get());
+    if (code == SQLITE_CANTOPEN || code == SQLITE_READONLY) return unchanging_database_of(path);
     return database;
 }
 
