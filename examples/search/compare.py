@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Searches beside random search and hill climbing, with equal budgets: compare.py PROGRAM TASK... [--seeds N]
-[--seconds S]. Of each strategy: how many seeds reached the task's target, and the quartiles of the candidates
+[--seconds S] [--without STRATEGY]. Of each strategy: how many seeds reached the task's target, and the quartiles of the candidates
 that they judged until then, or, where a task has no target, of the lowest cost. With --enumerate N instead: the
 length of the shortest program, found by trying all of at most N instructions, and the seconds that it took."""
 
@@ -53,6 +53,7 @@ def main():
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--seconds", type=float, default=0)
     parser.add_argument("--enumerate", type=int, default=0)
+    parser.add_argument("--without", choices=STRATEGIES, action="append", default=[])
     flags = parser.parse_args()
     if flags.enumerate:
         for task in flags.tasks:
@@ -62,7 +63,7 @@ def main():
     for task in flags.tasks:
         has_target = "target" in json.loads(pathlib.Path(task).read_text())
         print(f"\n{pathlib.Path(task).stem}")
-        for strategy in STRATEGIES:
+        for strategy in (one for one in STRATEGIES if one not in flags.without):
             with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
                 results = list(pool.map(lambda seed: run(flags.program, task, strategy, seed, flags.seconds),
                                         range(1, flags.seeds + 1)))

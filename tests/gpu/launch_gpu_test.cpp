@@ -1,6 +1,7 @@
 // What a search loop asks of a GPU: its properties, what functions take, graphs, borrowed handles, the
 // driver's JIT, timings without loads, and its health.
 
+#include <dlfcn.h>
 #include <gmock/gmock.h>
 
 #include <array>
@@ -145,6 +146,38 @@ TEST_F(Gpu, BorrowedHandlesAreOfSomebodyElse) {
     }
     EXPECT_EQ(value(owner.download<std::uint32_t>())[1], 10u);
     done(stream.synchronize());
+}
+
+// Loaded by the driver alone, as another library does it.
+TEST_F(Gpu, KernelsOfOthersAreLaunched) {
+    void* const driver = dlopen("libcuda.so.1", RTLD_NOW);
+    ASSERT_NE(driver, nullptr);
+    const auto call = [&](const char* name, auto... arguments) {
+        using Entry = int (*)(decltype(arguments)...);
+        return reinterpret_cast<Entry>(dlsym(driver, name))(arguments...);
+    };
+    void *module = nullptr, *function = nullptr, *library = nullptr, *kernel = nullptr;
+    const std::string text(arithmetic);
+    ASSERT_EQ(call("cuCtxSetCurrent", reinterpret_cast<void*>(device().context())), 0);
+    ASSERT_EQ(call("cuModuleLoadData", &module, static_cast<const void*>(text.c_str())), 0);
+    ASSERT_EQ(call("cuModuleGetFunction", &function, module, "times"), 0);
+    ASSERT_EQ(call("cuLibraryLoadData", &library, static_cast<const void*>(text.c_str()), nullptr, nullptr, 0u,
+                   nullptr, nullptr, 0u),
+              0);
+    ASSERT_EQ(call("cuLibraryGetKernel", &kernel, library, "times"), 0);
+    for (const auto& [kind, handle] :
+         {std::pair{FunctionHandle::function, function}, {FunctionHandle::kernel, kernel}}) {
+        const auto number = reinterpret_cast<std::uint64_t>(handle);
+        const Function times = value(device().borrow_function(kind, number));
+        EXPECT_EQ(times.entry(), "times");
+        EXPECT_EQ(times.parameters().size(), 2u);
+        const Buffer product = value(device().upload(std::vector<std::uint32_t>{6}));
+        done(times.launch({}, std::array<Argument, 2>{product, 7u}));
+        EXPECT_EQ(word(product), 42u);
+    }
+    EXPECT_EQ(call("cuModuleUnload", module), 0);
+    EXPECT_EQ(call("cuLibraryUnload", library), 0);
+    EXPECT_TRUE(device().health().ok());
 }
 
 TEST_F(Gpu, TheDriverAssembles) {
