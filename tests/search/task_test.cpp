@@ -280,15 +280,17 @@ TEST(Task, BeginsWithoutAnEnumerationWhereThatIsSaid) {
             found)
             << baseline;
     EXPECT_NE(first_of(*parse_task(masked(R"("genes": 3)"))), found);  // it has no room
-    // Before what is judged first; all the same where nothing can be enumerated: a result not exact of two.
+    // Before what is judged first; all the same where nothing can be enumerated: of too many constants.
     const Genome other{{stack::Program{}}, {1}};
     EXPECT_EQ(first_of(*task, {other}), found);
-    std::string two = R"json({"signature": "in f32 x, out f32 y, out f32 z", "set": ["add.f32"],
-        "inputs": {"x": [1, 2, 3]}, "reference": "y = x; z = x + x", "bound": 0.5})json";
-    const auto pair = parse_task(two);
-    ASSERT_TRUE(pair) << describe(pair.error(), two);
-    EXPECT_FALSE(enumerate(*pair));
-    EXPECT_EQ(open(*pair, "", {{{stack::Program{}}, {}}})->ask(1)->front().genome.programs[0],
+    std::string many = R"json({"signature": "in f32 x, out f32 y", "set": ["add.f32"],
+        "inputs": {"x": [1, 2, 3]}, "reference": "y = x + x", "constants": [0)json";
+    for (int k = 1; k < 300; ++k) many += ", " + std::to_string(k);
+    many += "]}";
+    const auto full = parse_task(many);
+    ASSERT_TRUE(full) << describe(full.error(), many);
+    EXPECT_EQ(enumerate(*full).error().code, Errc::space_invalid);
+    EXPECT_EQ(open(*full, "", {{{stack::Program{}}, {}}})->ask(1)->front().genome.programs[0],
               stack::Program{});
 }
 
