@@ -277,6 +277,11 @@ Expected<search::Search> open_search(const search::Task& task, const SearchFlags
     return opened;
 }
 
+// One that was ended before it had an archive: it begins anew, and is the same.
+bool is_begun(const std::string& archive) {
+    return !archive.empty() && std::filesystem::exists(archive + ".part");
+}
+
 void search_task(const SearchFlags& flags) {
     if (flags.task.empty()) fail_usage("which task? Give TASK.json, or best or export with an archive");
     const std::string text = take(read_file(flags.task));
@@ -297,7 +302,8 @@ void search_task(const SearchFlags& flags) {
     const bool exists = !flags.archive.empty() && std::filesystem::exists(flags.archive);
     if (exists && !flags.resumes)
         fail_usage(fmt::format("{} exists; --resume goes on with it", flags.archive));
-    if (flags.resumes && !exists) fail_usage("--resume wants --archive with a search that was begun");
+    if (flags.resumes && !exists && !is_begun(flags.archive))
+        fail_usage("--resume wants --archive with a search that was begun");
     auto search = take(open_search(task, flags), {}, flags.archive);
     const search::Summary summary = run(search, task, flags);
     const auto front = search::pareto_front(search.elites());
@@ -413,7 +419,7 @@ void add_search(CLI::App& app) {
     verb->add_option("--jobs", flags->jobs, "Threads; 0: one per processor");
     verb->add_option("--budget", flags->budget,
                      "candidates=N,seconds=S,cpu_seconds=S,assemblies=N,emulations=N,gpu_seconds=S: where it "
-                     "ends");
+                     "ends; with --resume, counted from there");
     verb->add_option("--stagnation", flags->stagnation,
                      "N: end where none of N candidates was the best of a cell");
     verb->add_option(

@@ -72,6 +72,22 @@ TEST_F(Cli, SearchArchivesAreContinuedAndExported) {
     EXPECT_THAT(other.err, HasSubstr("of another search"));
 }
 
+// A search that was killed while it tried the shortest programs has no archive yet.
+TEST_F(Cli, SearchResumesWhatHasNoArchiveYet) {
+    write_file("t.json", task);
+    const auto search = [&](std::vector<std::string> more) {
+        more.insert(more.begin(), {"search", "t.json", "--budget", "candidates=300", "--archive"});
+        return ptxgraft(more);
+    };
+    const Result none = search({"a.sqlite", "--resume"});
+    EXPECT_EQ(none.status, 2);
+    EXPECT_THAT(none.err, HasSubstr("--resume wants --archive with a search that was begun"));
+    write_file("a.sqlite.part", "");
+    EXPECT_EQ(search({"a.sqlite", "--resume"}).status, 0);
+    EXPECT_EQ(search({"b.sqlite"}).status, 0);
+    EXPECT_EQ(ptxgraft({"search", "export", "a.sqlite"}).out, ptxgraft({"search", "export", "b.sqlite"}).out);
+}
+
 TEST_F(Cli, SearchResumesNoFileThatIsNoArchive) {
     write_file("t.json", task);
     for (const std::string bytes : {"", "x", "a letter to somebody"}) {

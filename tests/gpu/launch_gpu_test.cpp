@@ -161,8 +161,8 @@ TEST_F(Gpu, KernelsOfOthersAreLaunched) {
     ASSERT_EQ(call("cuCtxSetCurrent", reinterpret_cast<void*>(device().context())), 0);
     ASSERT_EQ(call("cuModuleLoadData", &module, static_cast<const void*>(text.c_str())), 0);
     ASSERT_EQ(call("cuModuleGetFunction", &function, module, "times"), 0);
-    ASSERT_EQ(call("cuLibraryLoadData", &library, static_cast<const void*>(text.c_str()), nullptr, nullptr, 0u,
-                   nullptr, nullptr, 0u),
+    ASSERT_EQ(call("cuLibraryLoadData", &library, static_cast<const void*>(text.c_str()), nullptr, nullptr,
+                   0u, nullptr, nullptr, 0u),
               0);
     ASSERT_EQ(call("cuLibraryGetKernel", &kernel, library, "times"), 0);
     for (const auto& [kind, handle] :

@@ -144,7 +144,7 @@ TEST(PoolTiming, WhoHangsOrDiesIsAloneTheSecondTime) {
     EXPECT_EQ(report.deaths, 6u);
     EXPECT_EQ(report.late, 2u);
     EXPECT_EQ(report.sick_devices, 0u);
-    EXPECT_LT(report.slowest_recovery, 1);
+    EXPECT_LT(report.slowest_recovery, 3);  // a tenth of a second where processors are not all busy
     RecordProperty("slowest_recovery_ms", static_cast<int>(1000 * report.slowest_recovery));
     // And the pool is well.
     const std::vector<VariantCode> more = {variant("(time 0.9)")};

@@ -14,10 +14,13 @@
 
 #include "ptxgraft/search.hpp"
 #include "ptxgraft/search_report.hpp"
+#include "support/archive_files.hpp"
 
 namespace ptxgraft::search {
 namespace {
 
+using ptxgraft::test::archive_path;
+using ptxgraft::test::exported;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -34,22 +37,9 @@ const Space& space() {
     return made;
 }
 
-std::string path_of(std::string_view name) {
-    const std::string path = testing::TempDir() + "ptxgraft_again_" + std::string(name) + ".sqlite";
-    for (const char* ending : {"", "-wal", "-shm", ".lock"}) std::filesystem::remove(path + ending);
-    return path;
-}
-
 template <class T> T made(Expected<T> result) {
     EXPECT_TRUE(result) << message(result.error());
     return std::move(result).value();
-}
-
-std::string exported(const std::string& path) {
-    std::string all;
-    const Archive archive = made(Archive::open(path));
-    EXPECT_TRUE(archive.export_json([&](std::string_view line) { all.append(line).append("\n"); }));
-    return all;
 }
 
 class ByFunction final : public Gate {
@@ -142,7 +132,7 @@ TEST(Again, CostsAreMeansOfWhatWasMeasuredAgain) {
 }
 
 TEST(Again, IsDueBehindSoManyCandidates) {
-    const std::string path = path_of("due");
+    const std::string path = archive_path("due");
     ByFunction gate([&](const Candidate& candidate, Result& result) {
         note(result, candidate.index == 0 || candidate.refine == Refine::measure ? 0.5 : 3);
     });
@@ -171,7 +161,7 @@ TEST(Again, IsTheSameCourseHoweverItIsRun) {
         for (const Elite& elite : elites) texts.push_back(json_text(elite, space()));
         return texts;
     };
-    const std::string whole = path_of("whole");
+    const std::string whole = archive_path("whole");
     ByFunction clock(noisy_clock);
     std::vector<std::string> elites;
     Ledger ledger;
@@ -189,7 +179,7 @@ TEST(Again, IsTheSameCourseHoweverItIsRun) {
     EXPECT_EQ(made(made(Archive::open(whole)).ledger()).disagreed, ledger.disagreed);
 
     for (const std::uint64_t part : {600u, 97u, 13u}) {
-        const std::string path = path_of("parts");
+        const std::string path = archive_path("parts");
         for (std::uint64_t judged = 0; judged < count; judged += part) {
             auto search = made(Search::open(path, space(), options));
             ran(search, clock, std::min(part, count - judged), {.threads = 3});
@@ -198,7 +188,7 @@ TEST(Again, IsTheSameCourseHoweverItIsRun) {
         EXPECT_EQ(exported(path), wanted) << part;
     }
     // Killed in the middle of a judgement, again and again.
-    const std::string path = path_of("killed");
+    const std::string path = archive_path("killed");
     int deaths = 0;
     for (bool has_ended = false; !has_ended;) {
         ASSERT_LT(deaths, 100);
@@ -225,7 +215,7 @@ TEST(Again, IsTheSameCourseHoweverItIsRun) {
     EXPECT_GT(deaths, 5);
     EXPECT_EQ(exported(path), wanted);
     // In a collection too.
-    const std::string all = path_of("all");
+    const std::string all = archive_path("all");
     ASSERT_TRUE(merge(std::vector{whole, path}, all));
     EXPECT_EQ(texts_of(made(made(Archive::open(all)).elites())), elites);
 }
@@ -271,7 +261,7 @@ TEST(Again, WhoTurnsOutWrongLeaves) {
 // What was left behind claims no bound, and what is exact is what it is.
 TEST(Again, NothingElseIsMeasuredAgain) {
     const auto run_with = [&](std::uint32_t remeasure, const ByFunction::Function& function) {
-        const std::string path = path_of("exact");
+        const std::string path = archive_path("exact");
         ByFunction gate(function);
         auto search = made(Search::open(path, space(), {.islands = 2, .block = 32, .remeasure = remeasure}));
         ran(search, gate, 400, {.threads = 2});
@@ -308,14 +298,14 @@ TEST(Again, WhomLuckLeftBehindIsMeasured) {
 
 // Whose archive has another number is another search; those from before the option are of the usual one.
 TEST(Again, TheOptionIsKept) {
-    const std::string path = path_of("option");
+    const std::string path = archive_path("option");
     { made(Search::open(path, space(), options_of(250))); }
     EXPECT_EQ(made(Archive::open(path)).options().remeasure, 250u);
     const auto other = Search::open(path, space(), options_of(1000));
     ASSERT_FALSE(other);
     EXPECT_EQ(other.error().code, Errc::archive_differs);
     EXPECT_THAT(message(other.error()), HasSubstr(R"("remeasure":250)"));
-    const std::string usual = path_of("usual");
+    const std::string usual = archive_path("usual");
     { made(Search::open(usual, space(), options_of(1000))); }
     EXPECT_EQ(made(Archive::open(usual)).options().remeasure, 1000u);
 }

@@ -31,7 +31,7 @@ using testing::StartsWith;
 TEST(Archives, AreTablesToo) {
     Space space = space_of();
     space.tunables.push_back({.name = "tile, of threads", .values = {32, -64}});
-    const std::string path = path_of("table");
+    const std::string path = archive_path("table");
     {
         auto search =
             Search::open(path, space, {.axes = {{"error", {1}}}, .islands = 1, .block = 16, .refine = false});
@@ -68,7 +68,7 @@ TEST(Archives, AreTablesToo) {
 }
 
 std::string some_archive(std::string_view name) {
-    const std::string path = path_of(name);
+    const std::string path = archive_path(name);
     auto search = Search::open(path, space_of(), {.block = 64, .refine = false});
     ByFunction gate("assembly", [](const Candidate& candidate, Result& result) {
         result.code = CodeSize{.registers = 16, .code_bytes = 256};
@@ -112,7 +112,7 @@ TEST(Archives, SayThatTheirSpaceOrTheirTaskIsDamaged) {
     space.tunables = {{.name = "tile", .values = {32, 64}}};
     space.constants = {0.5, 3};
     const Options options{.block = 64, .refine = false, .task = "{}"};
-    const std::string path = path_of("damaged_space");
+    const std::string path = archive_path("damaged_space");
     for (const char* sql :
          {"UPDATE site SET max_genes = max_genes + 1", "UPDATE seed SET program = zeroblob(0)",
           "UPDATE word SET place = 1", "UPDATE tunable SET name = 'tiles'",
@@ -122,7 +122,7 @@ TEST(Archives, SayThatTheirSpaceOrTheirTaskIsDamaged) {
           "UPDATE about SET value = json_set(value, '$.seed', 5) WHERE key = 'options'",
           "UPDATE about SET value = '5' WHERE key = 'skeleton'",
           "UPDATE about SET value = '5' WHERE key = 'checksum'"}) {
-        static_cast<void>(path_of("damaged_space"));
+        static_cast<void>(archive_path("damaged_space"));
         {
             auto search = Search::open(path, space, options, {{.programs = {program}, .tunables = {1}}});
             ASSERT_TRUE(search) << message(search.error());
@@ -151,7 +151,7 @@ TEST(Archives, NameABlockThatIsDamaged) {
 // To SQLite a file without a whole page is an empty database, and it would write one there.
 TEST(Archives, NoOtherFileIsTakenForOne) {
     const Space space = space_of();
-    const std::string path = path_of("no_archive"), whole_path = path_of("whole");
+    const std::string path = archive_path("no_archive"), whole_path = archive_path("whole");
     ASSERT_TRUE(Search::open(whole_path, space, {}));
     const std::string whole = read_file(whole_path);
     change(path, "CREATE TABLE letter (text TEXT)");
@@ -170,7 +170,7 @@ TEST(Archives, NoOtherFileIsTakenForOne) {
         ASSERT_FALSE(archive) << bytes.size();
         EXPECT_EQ(message(archive.error()), message(opened.error()));
         const std::string in[] = {whole_path, path};
-        const auto merged = merge(in, path_of("merged"));
+        const auto merged = merge(in, archive_path("merged"));
         ASSERT_FALSE(merged) << bytes.size();
         EXPECT_EQ(message(merged.error()), message(opened.error()));
     }
@@ -179,7 +179,7 @@ TEST(Archives, NoOtherFileIsTakenForOne) {
 // A process that dies while it makes one leaves a file of another name, which the next one makes anew.
 TEST(Archives, AreMadeWholeOrNotAtAll) {
     const Space space = space_of();
-    const std::string path = path_of("made");
+    const std::string path = archive_path("made");
     write_file(path + ".part", "cut off");
     ASSERT_TRUE(Search::open(path, space, {}));
     EXPECT_FALSE(std::filesystem::exists(path + ".part"));
@@ -190,7 +190,7 @@ TEST(Archives, AreMadeWholeOrNotAtAll) {
 }
 
 TEST(Archives, AreMadeWhereALinkLeads) {
-    const std::string file = path_of("target"), link = path_of("link");
+    const std::string file = archive_path("target"), link = archive_path("link");
     std::filesystem::create_symlink(std::filesystem::path(file).filename(), link);
     ASSERT_TRUE(Search::open(link, space_of(), {}));
     EXPECT_TRUE(std::filesystem::is_symlink(link));
@@ -198,7 +198,7 @@ TEST(Archives, AreMadeWhereALinkLeads) {
 }
 
 TEST(Archives, ALogWhoseFileIsGoneIsForgotten) {  // a process that was killed leaves one
-    const std::string path = path_of("log"), log = path + "-wal", kept = path + ".log";
+    const std::string path = archive_path("log"), log = path + "-wal", kept = path + ".log";
     {
         auto search = Search::open(path, space_of(), {.block = 64, .refine = false});
         ByFunction gate("right", [](const Candidate&, Result& result) { result.cost = 1; });
@@ -294,7 +294,7 @@ TEST(Archives, AreOfOneLibraryAndOneSkeleton) {
 }
 
 TEST(Archives, GenomesAreJudgedAnewInAnotherSpace) {
-    const std::string old = path_of("old"), made = path_of("new");
+    const std::string old = archive_path("old"), made = archive_path("new");
     Space space = space_of();
     space.tunables.push_back({.name = "tile", .values = {32, 64}});
     {
@@ -346,7 +346,7 @@ TEST(Archives, GenomesAreJudgedAnewInAnotherSpace) {
 // More than the blocks that are drawn before any result is known: what is to be refined takes no place of
 // theirs, on any way through the log.
 TEST(Archives, AllGenomesAreJudgedAnewHoweverManyThereAre) {
-    const std::string path = path_of("many");
+    const std::string path = archive_path("many");
     const Space space = space_of();
     std::vector<Genome> first;
     for (int k = 1; k <= 150; ++k) {

@@ -204,7 +204,8 @@ struct TwoResults {
         for (const float a : special)
             for (const float b : special) x.push_back(a), z.push_back(b);
         for (int k = 0; k < 64; ++k)
-            x.push_back(static_cast<float>(random() % 100) - 50), z.push_back(static_cast<float>(random() % 9));
+            x.push_back(static_cast<float>(random() % 100) - 50),
+                z.push_back(static_cast<float>(random() % 9));
     }
     [[nodiscard]] const stack::Machine& machine() const { return space.sites[0].machine; }
     [[nodiscard]] Cases cases_of(const stack::Program& program) const {
@@ -227,8 +228,7 @@ struct TwoResults {
 // -0 is 0, and a NaN another one, for `columns` and for a proof.
 TEST(Enumerate, SeveralResultsAreNumbers) {
     const TwoResults problem("add.f32\nsub.f32\nmul.f32\nneg.f32\nmax.f32\n");
-    const auto program =
-        stack::parse("x x sub.f32 -> p\nx z mul.f32 neg.f32 -> q\n", problem.machine());
+    const auto program = stack::parse("x x sub.f32 -> p\nx z mul.f32 neg.f32 -> q\n", problem.machine());
     ASSERT_TRUE(program) << message(program.error());
     const auto found = enumerate(problem.space, problem.cases_of(*program), {.instructions = 3});
     ASSERT_TRUE(found) << message(found.error());
@@ -242,7 +242,8 @@ TEST(Enumerate, SeveralResultsAreNumbers) {
     stack::Random random(1, 2);
     int several = 0;
     for (int k = 0; k < 60; ++k) {
-        const stack::Program drawn = sampler->program(random, static_cast<std::uint32_t>(2 + random.below(2)));
+        const stack::Program drawn =
+            sampler->program(random, static_cast<std::uint32_t>(2 + random.below(2)));
         stack::Evaluator evaluator;
         ASSERT_TRUE(evaluator.prepare(drawn, problem.machine(), program_options));
         const std::uint32_t length = evaluator.instruction_count();

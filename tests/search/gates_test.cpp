@@ -14,10 +14,13 @@
 #include <filesystem>
 
 #include "ptxgraft/static_cost.hpp"
+#include "support/archive_files.hpp"
 
 namespace ptxgraft::search {
 namespace {
 
+using ptxgraft::test::archive_path;
+using ptxgraft::test::exported;
 using testing::HasSubstr;
 using testing::StartsWith;
 
@@ -334,20 +337,6 @@ TEST(Gates, ColumnsOfSeveralSites) {
 
 // ---- searches ---------------------------------------------------------------------------------------------
 
-std::string path_of(std::string_view name) {
-    const std::string path = testing::TempDir() + "ptxgraft_gates_" + std::string(name) + ".sqlite";
-    for (const char* ending : {"", "-wal", "-shm", ".lock"}) std::filesystem::remove(path + ending);
-    return path;
-}
-std::string exported(const std::string& path) {
-    const auto archive = Archive::open(path);
-    EXPECT_TRUE(archive) << message(archive.error());
-    std::string all;
-    if (!archive) return all;
-    EXPECT_TRUE(archive->export_json([&](std::string_view line) { all.append(line).append("\n"); }));
-    return all;
-}
-
 const Figures by_code{.cost = Objective::machine_instructions,
                       .axes = {Objective::instructions, Objective::registers}};
 const Options kernel_options{.seed = 5,
@@ -373,7 +362,7 @@ Summary search_relu(const std::string& path, std::uint64_t candidates, std::uint
 }
 
 TEST(Gates, ASearchIsTheSameOnOneThreadAndOnMany) {
-    const std::string one = path_of("one"), many = path_of("many");
+    const std::string one = archive_path("one"), many = archive_path("many");
     const Summary summary = search_relu(one, 1500, 1);
     ASSERT_TRUE(summary.best);
     EXPECT_EQ(summary.best->descriptor[0], 1);  // max(x, 0)
@@ -383,7 +372,7 @@ TEST(Gates, ASearchIsTheSameOnOneThreadAndOnMany) {
 }
 
 TEST(Gates, ASearchThatIsKilledGoesOnTheSame) {
-    const std::string whole = path_of("whole"), killed = path_of("killed");
+    const std::string whole = archive_path("whole"), killed = archive_path("killed");
     search_relu(whole, 1500, 1);
     const pid_t child = ::fork();
     if (child == 0) {
@@ -432,7 +421,7 @@ TEST(Gates, WhatKillsTheProcessIsJudgedTwice) {
         const std::uint64_t judged = search->ledger().judged;
         if (judged < 600) (void)search->run(gates, {.budget = {.candidates = 600 - judged}, .threads = 3});
     };
-    const std::string calm = path_of("calm"), poisoned = path_of("poisoned");
+    const std::string calm = archive_path("calm"), poisoned = archive_path("poisoned");
     run(calm, false);
     int deaths = 0;
     for (int status = -1; status != 0 && deaths < 100;) {

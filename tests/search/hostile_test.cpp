@@ -12,12 +12,14 @@
 #include "measure/support.hpp"
 #include "ptxgraft/search_gates.hpp"
 #include "ptxgraft/worker.hpp"
+#include "support/archive_files.hpp"
 #include "support/files.hpp"
 #include "support/paths.hpp"
 
 namespace ptxgraft::search {
 namespace {
 
+using ptxgraft::test::archive_path;
 using namespace std::chrono_literals;
 using measure::Pool;
 
@@ -219,18 +221,13 @@ class Judge {
     std::optional<measure::Checker> checker_;
 };
 
-std::string path_of(std::string_view name) {
-    const std::string path = testing::TempDir() + "ptxgraft_hostile_" + std::string(name) + ".sqlite";
-    for (const char* ending : {"", "-wal", "-shm", ".lock"}) std::filesystem::remove(path + ending);
-    return path;
-}
 std::string text_of(const Genome& genome) {
     return stack::print(genome.programs[0], steps().space.sites[0].machine);
 }
 
 // Those of the kinds first, then what a search makes of them, in workers that are killed now and then.
 TEST(HostileSearch, AThousandCandidatesAreJudgedAndNoneIsAcceptedThatIsWrong) {
-    const std::string path = path_of("thousand");
+    const std::string path = archive_path("thousand");
     measure::PoolReport report;
     {
         const Pool pool =
@@ -274,7 +271,7 @@ TEST(HostileSearch, AThousandCandidatesAreJudgedAndNoneIsAcceptedThatIsWrong) {
 
 // The emulator of this process goes on behind whatever ended a launch, and says of each what a worker says.
 TEST(HostileSearch, AnEmulatorInTheProcessFindsTheSame) {
-    const std::string path = path_of("here");
+    const std::string path = archive_path("here");
     const auto gate = made(emulation(steps().space, steps().kernels, {.figures = figures}));
     {
         Gate* const gates[] = {gate.get()};
@@ -305,7 +302,7 @@ TEST(HostileSearch, AnEmulatorInTheProcessFindsTheSame) {
 
 // Programs that are short and make long stubs: an assembler that can be killed is, and the search goes on.
 TEST(HostileSearch, CompileBombsTakeNoLongerThanTheyMay) {
-    const std::string path = path_of("bombs");
+    const std::string path = archive_path("bombs");
     std::vector<Genome> first;
     for (const char* program :
          {"value repeat 255 repeat 255 value value fma.rn.f32 end end -> value; 0 -> more",

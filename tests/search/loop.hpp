@@ -16,8 +16,12 @@
 #include <stdexcept>
 #include "ptxgraft/program.hpp"
 #include "ptxgraft/search.hpp"
+#include "support/archive_files.hpp"
 
 namespace ptxgraft::search::test {
+
+using ptxgraft::test::archive_path;
+using ptxgraft::test::exported;
 
 inline Space space_of(std::string_view set = "add.f32\nsub.f32\nmul.f32\nfma.rn.f32\nmax.f32\n",
                       std::uint32_t genes = 24) {
@@ -27,22 +31,6 @@ inline Space space_of(std::string_view set = "add.f32\nsub.f32\nmul.f32\nfma.rn.
     Space space;
     space.sites.push_back({.name = "f", .machine = *machine, .seeds = {}, .max_genes = genes});
     return space;
-}
-
-inline std::string path_of(std::string_view name) {
-    const std::string path = testing::TempDir() + "ptxgraft_loop_" + std::string(name) + ".sqlite";
-    for (const char* ending : {"", "-wal", "-shm", ".lock"}) std::filesystem::remove(path + ending);
-    return path;
-}
-
-inline std::string exported(const std::string& path) {
-    const auto archive = Archive::open(path);
-    EXPECT_TRUE(archive) << message(archive.error());
-    std::string all;
-    if (!archive) return all;
-    const auto done = archive->export_json([&](std::string_view line) { all.append(line).append("\n"); });
-    EXPECT_TRUE(done) << message(done.error());
-    return all;
 }
 
 inline void change(const std::string& path, const char* sql) {

@@ -54,7 +54,7 @@ TEST(Loop, EndsWhereNothingBetterIsFoundForAWhile) {
 TEST(Loop, CountsForStagnationWhatWasJudgedBefore) {
     const Space space = space_of();
     const Options options{.block = 64, .attempts = 64, .refine = false};
-    const std::string path = path_of("stagnation");
+    const std::string path = archive_path("stagnation");
     ByFunction gate("right", improves_at_first);
     for (const std::uint64_t part : {5u, 500u, 300u}) {
         auto search = Search::open(path, space, options);
@@ -128,7 +128,7 @@ TEST(Loop, RunsWithWhatNobodyHasTold) {
 }
 
 TEST(Loop, GoesNowhereBehindAnArchiveThatCouldNotBeWritten) {
-    const std::string path = path_of("unwritten");
+    const std::string path = archive_path("unwritten");
     auto search = Search::open(path, space_of(), {.block = 16, .refine = false});
     change(path, "CREATE TRIGGER full BEFORE INSERT ON gate BEGIN SELECT RAISE(FAIL, 'no room'); END");
     ByFunction right("right", all_are_right);
@@ -171,7 +171,7 @@ TEST(Loop, JudgesABlockWhileTheOneBeforeIsCommitted) {
 // What a gate throws ends the run on all threads; what was committed until then is in the archive, and the
 // search goes on as if nothing had been.
 TEST(Loop, GoesOnBehindAGateThatThrew) {
-    const std::string whole = path_of("unthrown"), thrown = path_of("thrown");
+    const std::string whole = archive_path("unthrown"), thrown = archive_path("thrown");
     const Options options{.block = 64, .refine = false};
     ByFunction right("right", all_are_right);
     {
@@ -213,7 +213,7 @@ Space of_twelve() {
 TEST(Loop, ExhaustsASpaceInBlocksOfOne) {
     const Space space = of_twelve();
     ByFunction gate("right", all_are_right);
-    const std::string path = path_of("ones");
+    const std::string path = archive_path("ones");
     for (const std::uint64_t most : {5u, 1000u}) {
         auto search = Search::open(path, space, {.islands = 1, .block = 1, .refine = false});
         ASSERT_TRUE(search) << message(search.error());
@@ -239,7 +239,7 @@ TEST(Loop, TriesNoLongerWhereASpaceIsExhaustedHoweverManyAttemptsThereAre) {
 TEST(Loop, LeavesOffDrawingWhenItIsAskedToStop) {
     const Options options{.islands = 1, .block = 512, .attempts = 200};
     const Space space = space_of("add.f32\nmul.f32\n", 6);
-    const std::string whole = path_of("drawn"), parts = path_of("left_off");
+    const std::string whole = archive_path("drawn"), parts = archive_path("left_off");
     ByFunction gate("right", all_are_right);
     {
         auto search = Search::open(whole, space, options);
@@ -301,14 +301,14 @@ TEST(Loop, EndsBeforeItPassesABudgetOfAssembliesOrEmulations) {
 TEST(Loop, EndsBeforeItPassesABudgetOfGpuSeconds) {
     const Space space = space_of();
     ByFunction screen("columns", half_pass), timing("timing", all_are_right, 0.25);
-    auto search = Search::open(path_of("gpu"), space, {.block = 64});
+    auto search = Search::open(archive_path("gpu"), space, {.block = 64});
     const Summary summary = ran(*search, {&screen, &timing}, {.budget = {.gpu_seconds = 20}, .threads = 2});
     EXPECT_EQ(summary.stop, Stop::budget);
     EXPECT_LE(timing.gpu_seconds(), 20);
     EXPECT_GT(timing.gpu_seconds(), 19);
     EXPECT_DOUBLE_EQ(search->ledger().gates[1].gpu_seconds, timing.gpu_seconds());
     search = tl::unexpected(Error{});
-    const auto archive = Archive::open(path_of("none"));
+    const auto archive = Archive::open(archive_path("none"));
     EXPECT_FALSE(archive);
 }
 
@@ -327,7 +327,7 @@ TEST(Loop, ABudgetOfGpuSecondsIsNothingToGatesWithoutOne) {
 }
 
 TEST(Loop, KeepsSecondsOfGpusOfAllRuns) {
-    const std::string path = path_of("gpus");
+    const std::string path = archive_path("gpus");
     ByFunction timing("timing", all_are_right, 0.5);
     for (int k = 0; k < 2; ++k) {
         auto search = Search::open(path, space_of(), {.block = 64});
@@ -338,7 +338,7 @@ TEST(Loop, KeepsSecondsOfGpusOfAllRuns) {
 
 TEST(Loop, ABudgetOfAssembliesIsNoPartOfTheCourse) {
     const Space space = space_of();
-    const std::string whole = path_of("whole"), parts = path_of("parts");
+    const std::string whole = archive_path("whole"), parts = archive_path("parts");
     ByFunction screen("columns", half_pass), code("assembly", all_are_right);
     {
         auto search = Search::open(whole, space, {.block = 64});
@@ -403,7 +403,7 @@ Outcome search_code(const std::string& path, std::uint64_t candidates, std::uint
 TEST(Loop, DoesNotAssembleWhatIsSurelyTooLarge) {
     Options without = with_surrogate();
     without.surrogate.reset();
-    const std::string path = path_of("guessed");
+    const std::string path = archive_path("guessed");
     const Outcome all = search_code("", 4000, 2, without),
                   some = search_code(path, 4000, 2, with_surrogate());
     EXPECT_EQ(all.assembled, 4000u);
@@ -435,8 +435,8 @@ TEST(Loop, DoesNotAssembleWhatIsSurelyTooLarge) {
 }
 
 TEST(Loop, GuessesTheSameOnOneThreadAndOnManyAndWhenItIsKilled) {
-    const std::string one = path_of("guess1"), many = path_of("guess4"), parts = path_of("guess_parts"),
-                      killed = path_of("guess_killed");
+    const std::string one = archive_path("guess1"), many = archive_path("guess4"),
+                      parts = archive_path("guess_parts"), killed = archive_path("guess_killed");
     const Outcome whole = search_code(one, 3000, 1, with_surrogate());
     ASSERT_GT(whole.guessed, 100u);
     search_code(many, 3000, 4, with_surrogate());
@@ -472,7 +472,7 @@ TEST(Loop, GuessesTheSameOnOneThreadAndOnManyAndWhenItIsKilled) {
 }
 
 TEST(Loop, PutsThePromisingOfABlockFirst) {
-    const std::string path = path_of("ordered");
+    const std::string path = archive_path("ordered");
     search_code(path, 4000, 1, with_surrogate());
     const Space space = space_of();
     double first = 0, last = 0;
@@ -488,7 +488,7 @@ TEST(Loop, PutsThePromisingOfABlockFirst) {
 }
 
 TEST(Loop, SurrogatesAreAPartOfWhatAnArchiveIsOf) {
-    const std::string path = path_of("surrogate");
+    const std::string path = archive_path("surrogate");
     Options other = with_surrogate();
     { ASSERT_TRUE(Search::open(path, space_of(), with_surrogate())); }
     other.surrogate->code_bytes = 1;
@@ -511,7 +511,7 @@ TEST(Loop, TheLibraryBringsSegmentsOfPrograms) {
         .seed = 2, .islands = 1, .block = 64, .refine = false, .operators = {{"library", 1}}};
     ByFunction gate("right", all_are_right);
     auto count_of = [&](const Space& of) {
-        const std::string path = path_of("library");
+        const std::string path = archive_path("library");
         auto search = Search::open(path, of, options);
         EXPECT_TRUE(search) << message(search.error());
         ran(*search, {&gate}, {.budget = {.candidates = 1000}});
@@ -542,7 +542,7 @@ TEST(Loop, BypassesLeaveOperands) {
     space.sites[0].seeds = {*stack::parse("37.5 x 19.25 mul.f32 add.f32 -> y", machine)};
     const Options options{
         .seed = 2, .islands = 1, .block = 16, .refine = false, .operators = {{"bypass", 1}}};
-    const std::string path = path_of("bypass");
+    const std::string path = archive_path("bypass");
     auto search = Search::open(path, space, options);
     ASSERT_TRUE(search) << message(search.error());
     ByFunction gate("right", all_are_right);

@@ -1,6 +1,7 @@
 // Searches whose best results are known: what is found, that the course is the same however it is run, and
 // what archives say when they are not as they were.
 #include "ptxgraft/search.hpp"
+#include "support/archive_files.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,6 +22,8 @@
 namespace ptxgraft::search {
 namespace {
 
+using ptxgraft::test::archive_path;
+using ptxgraft::test::exported;
 using test::read_file;
 using test::write_file;
 
@@ -84,21 +87,6 @@ Summary found(Search& search, Gate& gate, RunOptions options) {
     return summary.value_or(Summary{});
 }
 
-std::string path_of(std::string_view name) {
-    const std::string path = testing::TempDir() + "ptxgraft_search_" + std::string(name) + ".sqlite";
-    for (const char* ending : {"", "-wal", "-shm", ".lock"}) std::filesystem::remove(path + ending);
-    return path;
-}
-
-std::string exported(const std::string& path) {
-    const auto archive = Archive::open(path);
-    EXPECT_TRUE(archive) << message(archive.error());
-    std::string all;
-    if (!archive) return all;
-    EXPECT_TRUE(archive->export_json([&](std::string_view line) { all.append(line).append("\n"); }));
-    return all;
-}
-
 TEST(Search, FindsTheShortestProgramOfWords) {
     const Space space = space_of("in u32 x, out u32 y", words);
     const auto gate = columns(space, word_cases(without_lowest_bit));
@@ -155,7 +143,7 @@ TEST(Search, IsTheSameOnOneThreadAndOnMany) {
     const auto gate = columns(space, word_cases(without_lowest_bit));
     std::vector<std::string> texts;
     for (const std::uint32_t threads : {1u, 2u, 5u}) {
-        const std::string path = path_of("threads" + std::to_string(threads));
+        const std::string path = archive_path("threads" + std::to_string(threads));
         auto search = Search::open(path, space, {.seed = 11, .axes = by_instructions(), .block = 128});
         ASSERT_TRUE(search) << message(search.error());
         found(*search, **gate, {.budget = {.candidates = 3000}, .threads = threads});
@@ -177,7 +165,7 @@ TEST(Search, GoesOnWhereItWasStopped) {
     const Space space = space_of("in u32 x, out u32 y", words);
     const auto gate = columns(space, word_cases(without_lowest_bit));
     const Options options{.seed = 4, .axes = by_instructions(), .block = 128, .migration = 500};
-    const std::string whole = path_of("whole"), parts = path_of("parts");
+    const std::string whole = archive_path("whole"), parts = archive_path("parts");
     {
         auto search = Search::open(whole, space, options);
         found(*search, **gate, {.budget = {.candidates = 2000}, .threads = 2});
@@ -204,7 +192,7 @@ TEST(Search, LosesNothingWhenItIsKilled) {
     const Space space = space_of("in u32 x, out u32 y", words);
     const auto gate = columns(space, word_cases(without_lowest_bit));
     const Options options{.seed = 9, .axes = by_instructions(), .block = 128};
-    const std::string whole = path_of("unkilled"), killed = path_of("killed");
+    const std::string whole = archive_path("unkilled"), killed = archive_path("killed");
     {
         auto search = Search::open(whole, space, options);
         found(*search, **gate, {.budget = {.candidates = 3000}, .threads = 2});
@@ -278,7 +266,7 @@ TEST(Search, TakesResultsInAnyOrder) {
     const Space space = space_of("in u32 x, out u32 y", words);
     const auto gate = columns(space, word_cases(without_lowest_bit));
     const Options options{.seed = 6, .axes = by_instructions(), .block = 64};
-    const std::string by_run = path_of("by_run"), by_hand = path_of("by_hand");
+    const std::string by_run = archive_path("by_run"), by_hand = archive_path("by_hand");
     {
         auto search = Search::open(by_run, space, options);
         found(*search, **gate, {.budget = {.candidates = 640}, .threads = 1});
@@ -540,7 +528,7 @@ TEST(Enumerate, HasConstantsOfAllTypes) {
 
 TEST(Archive, IsOfOneSearch) {
     const Space space = space_of("in u32 x, out u32 y", words);
-    const std::string path = path_of("one");
+    const std::string path = archive_path("one");
     const Options options{.seed = 1, .block = 64};
     auto search = Search::open(path, space, options);
     ASSERT_TRUE(search) << message(search.error());
@@ -564,7 +552,7 @@ TEST(Archive, NoticesWhenItIsCutOff) {
     const Space space = space_of("in u32 x, out u32 y", words);
     const auto gate = columns(space, word_cases(without_lowest_bit));
     const Options options{.seed = 1, .block = 64};
-    const std::string path = path_of("cut");
+    const std::string path = archive_path("cut");
     {
         auto search = Search::open(path, space, options);
         found(*search, **gate, {.budget = {.candidates = 640}, .threads = 1});
@@ -588,7 +576,7 @@ TEST(Archive, SaysWhatItIsOf) {
     space.sites[0].seeds.push_back(*stack::parse("x 1 sub.u32 -> y", space.sites[0].machine));
     space.tunables.push_back({.name = "tile", .values = {32, 64}});
     space.constants = {0.5, 3};
-    const std::string path = path_of("about");
+    const std::string path = archive_path("about");
     ASSERT_TRUE(Search::open(path, space, {.axes = by_instructions(), .task = "of a test"}));
     const auto archive = Archive::open(path);
     ASSERT_TRUE(archive) << message(archive.error());

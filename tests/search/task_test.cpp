@@ -341,6 +341,10 @@ TEST(Task, AStopOfTheEnumerationLeavesNoArchive) {
     ASSERT_FALSE(stopped);
     EXPECT_EQ(stopped.error().code, Errc::work_stopped);
     EXPECT_FALSE(std::filesystem::exists(path));
+    EXPECT_TRUE(std::filesystem::exists(path + ".part"));
+    EXPECT_TRUE(open(*parse_task(masked()), path));
+    EXPECT_TRUE(std::filesystem::exists(path));
+    EXPECT_FALSE(std::filesystem::exists(path + ".part"));
 }
 
 TEST(Task, SaysHowItEnumerates) {

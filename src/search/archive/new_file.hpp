@@ -12,11 +12,13 @@ namespace ptxgraft::search {
 /// A database in the making, under another name until it is kept: a process that dies leaves it, or none.
 class NewFile {
   public:
-    explicit NewFile(const std::string& path) : path_(target_of(path)), made_(path_ + ".part") { remove(); }
+    explicit NewFile(const std::string& path) : path_(target_of(path)), made_(name_of(path)) { remove(); }
     NewFile(const NewFile&) = delete;
     NewFile& operator=(const NewFile&) = delete;
     ~NewFile() { remove(); }
     [[nodiscard]] const std::string& name() const { return made_; }
+    /// Of the one that is made for a path.
+    static std::string name_of(const std::string& path) { return target_of(path) + ".part"; }
     /// The database is closed. What stands there of an earlier one of that name, whose file is gone, goes
     /// too: SQLite would take its log for this one's. Errors: Errc::archive_failed.
     Expected<void> keep() {

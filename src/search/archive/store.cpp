@@ -136,9 +136,10 @@ Expected<Database> unchanging_database_of(const std::string& path) {
     std::error_code none;
     const auto log = std::filesystem::file_size(path + "-wal", none);
     if (!none && log != 0)
-        return fail(Errc::archive_failed, path + ": its last rows are in " + path +
-                                              "-wal, which is read in a folder that can be written only: copy "
-                                              "both files to one");
+        return fail(Errc::archive_failed,
+                    path + ": its last rows are in " + path +
+                        "-wal, which is read in a folder that can be written only: copy "
+                        "both files to one");
     std::string uri = "file:";
     for (const char c : std::filesystem::absolute(path, none).string())
         uri += c == '%' || c == '?' || c == '#' ? fmt::format("%{:02X}", c) : std::string(1, c);

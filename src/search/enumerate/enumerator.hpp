@@ -20,9 +20,9 @@
 namespace ptxgraft::search {
 
 inline constexpr std::uint32_t least_screen = 256, most_screen = 4096;  ///< points; who agrees there is one
-inline constexpr std::size_t sampled = 4;           ///< points on which the last two instructions are tried
+inline constexpr std::size_t sampled = 4;  ///< points on which the last two instructions are tried
 inline constexpr std::size_t least_column = least_screen / sampled;
-inline constexpr std::size_t side_by_side = 256;    ///< values, each on those points
+inline constexpr std::size_t side_by_side = 256;  ///< values, each on those points
 
 using ResultSet = std::uint64_t;  ///< registers that the cases know, a bit each
 
@@ -31,7 +31,7 @@ struct Value {
     std::uint64_t hash = 0;
     std::uint32_t width = 0;  ///< in bits; 1 for a pred
     stack::TypeId type = 0;
-    ResultSet results = 0;  ///< of several, those that it is
+    ResultSet results = 0;                ///< of several, those that it is
     std::vector<std::byte> samples = {};  ///< the sampled points, side_by_side times
 };
 
@@ -81,7 +81,9 @@ class Enumerator {
                (options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed));
     }
     /// A trial on all points of the screen; beside few points the way to a value counts.
-    void spend_column(const Trial& trial) { spend(std::max(order_.size() / sampled, least_column) * trial.weight); }
+    void spend_column(const Trial& trial) {
+        spend(std::max(order_.size() / sampled, least_column) * trial.weight);
+    }
     void give_up() { is_stopped_ = true; }
     void spend(std::uint64_t trials) {
         const std::uint64_t spent = spent_.fetch_add(trials, std::memory_order_relaxed) + trials;
@@ -125,8 +127,8 @@ class Enumerator {
     std::size_t output_ = 0;            ///< the first of them
     ResultSet leaf_results_ = 0;
     std::vector<ResultSet> classes_;  ///< of several registers; no value is of two of them
-    std::vector<std::byte> right_;  ///< its bits at the sampled points
-    bool is_exact_ = false;         ///< right is what has those very bits
+    std::vector<std::byte> right_;    ///< its bits at the sampled points
+    bool is_exact_ = false;           ///< right is what has those very bits
     std::vector<Trial> trials_;
     std::vector<Value> leaves_;
     std::vector<stack::Instruction> leaf_instructions_;

@@ -50,7 +50,8 @@ std::uint32_t weight_of(const isa::Form& form, const std::vector<TypeId>& inputs
     for (const TypeId type : inputs) add(type);
     add(output);
     if (std::ranges::find(slowest, opcode) != slowest.end()) return 64;
-    if (std::ranges::find(slow, opcode) != slow.end() || spelling.starts_with('v')) return std::max(weight, 6u);
+    if (std::ranges::find(slow, opcode) != slow.end() || spelling.starts_with('v'))
+        return std::max(weight, 6u);
     return weight;
 }
 

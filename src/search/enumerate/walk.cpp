@@ -86,10 +86,11 @@ void Walk::add_next(const Step& step, Level& level) {
     if (level.next.size() == most_next) return shared_.give_up();
     const auto [place, is_new] = level.places.try_emplace(hash, level.next.size());
     if (is_new)
-        level.next.push_back({.step = step,
-                              .hash = hash,
-                              .needs = needs,
-                              .results = shared_.has_several() ? shared_.results_of(column_.data(), width) : 0});
+        level.next.push_back(
+            {.step = step,
+             .hash = hash,
+             .needs = needs,
+             .results = shared_.has_several() ? shared_.results_of(column_.data(), width) : 0});
     else if (place->second < level.next.size())
         level.next[place->second].needs &= needs;
 }
@@ -119,11 +120,8 @@ const std::vector<Walk::Next>& Walk::next_values(std::uint32_t left) {
 
 bool Walk::enter(const Next& next, std::uint32_t left) {
     const stack::TypeId output = trials()[next.step.trial].output;
-    Value value{.column = {},
-                .hash = next.hash,
-                .width = width_of(output),
-                .type = output,
-                .results = next.results};
+    Value value{
+        .column = {}, .hash = next.hash, .width = width_of(output), .type = output, .results = next.results};
     compute(next.step, value.column);
     sample(value);
     const StepSet before = needed_;

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 
 #include "base/try.hpp"
 #include "ptxgraft/program.hpp"
 #include "ptxgraft/search_task.hpp"
+#include "search/archive/new_file.hpp"
 
 namespace ptxgraft::search {
 namespace {
@@ -128,6 +130,7 @@ Expected<Search> open(const Task& task, const std::string& archive, std::vector<
                       const std::atomic<bool>* stop) {
     const bool is_new = archive.empty() || !std::filesystem::exists(archive);
     if (is_new && task.options.strategy == Strategy::evolve && task.enumeration.instructions != 0) {
+        if (!archive.empty()) std::ofstream(NewFile::name_of(archive), std::ios::app).flush();
         auto begin = shortest(task, stop);
         if (stop != nullptr && stop->load()) return fail(Errc::work_stopped);
         if (begin) first.insert(first.begin(), std::move(*begin));
