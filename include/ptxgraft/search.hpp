@@ -235,7 +235,7 @@ struct Enumeration {
     std::uint64_t trials = 0;
     /// All shorter programs, and without a program all of `instructions`, were tried: on a screen of 256
     /// to 4,096 points, or all, to which points are added where what is right on it is wrong. Approximate forms
-    /// are exact there; what else they may give is looked at of one of the programs that agree on it.
+    /// are exact there; what else they may give is looked at of one of the approximate programs that agree.
     bool is_complete = true;
 };
 

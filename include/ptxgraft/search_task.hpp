@@ -156,13 +156,16 @@ struct Task {
 [[nodiscard]] PTXGRAFT_API Expected<Enumeration> enumerate(const Task& task,
                                                            const EnumerateOptions& options = {});
 
+/// Whether a search was begun for this archive, and ended before there was one.
+[[nodiscard]] PTXGRAFT_API bool is_begun(const std::string& archive);
+
 /// A task's search, as Search::open opens it. A new one that evolves begins with a short enumeration for each
 /// site of which the task says what is right (Task::enumeration, half a second on one thread, so that it ends
 /// behind the same trial everywhere): what that finds is judged before `first`, with the first seeds of sites
 /// where it finds nothing. What is short is then not looked for by chance. A task without constants has 0, 1,
 /// -1, 2 and 0.5 there. Where `stop` is set meanwhile, by another thread, there is no search and no archive:
 /// Errc::work_stopped. What is stopped or killed meanwhile leaves an empty file `ARCHIVE.part`, which says that
-/// a search was begun: opened again, it begins anew. Other errors: those of Search::open.
+/// a search was begun (is_begun()): opened again, it begins anew. Other errors: those of Search::open.
 [[nodiscard]] PTXGRAFT_API Expected<Search> open(const Task& task, const std::string& archive = {},
                                                  std::vector<Genome> first = {},
                                                  const std::atomic<bool>* stop = nullptr);

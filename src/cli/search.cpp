@@ -10,6 +10,7 @@
 #include <cmath>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <thread>
 
 #include "base/keep_memory.hpp"
@@ -30,7 +31,7 @@ struct SearchFlags {
     std::string task, archive, budget, strategy, judged_before;
     std::uint64_t seed = 0, stagnation = 0;
     std::uint32_t jobs = 0;
-    std::uint32_t enumerates = 0;  // instructions
+    std::optional<std::uint32_t> enumerates;  // instructions
     bool has_seed = false, resumes = false, skips_enumeration = false, json = false;
 };
 struct ArchiveFlags {
@@ -226,7 +227,7 @@ void confirm_best(const search::Search& search, const search::Task& task, const 
 // All programs of a few instructions, from the shortest on.
 void enumerate_task(const search::Task& task, const SearchFlags& flags) {
     Watch watch(task.budget.seconds);
-    const search::EnumerateOptions options{.instructions = flags.enumerates,
+    const search::EnumerateOptions options{.instructions = *flags.enumerates,
                                            .trials = task.budget.candidates,
                                            .threads = flags.jobs,
                                            .stop = &watch.stop()};
@@ -248,7 +249,7 @@ void enumerate_task(const search::Task& task, const SearchFlags& flags) {
             "# {}: {} trials\n",
             found.is_complete
                 ? fmt::format("no program of at most {} instructions, these forms and constants is right",
-                              flags.enumerates)
+                              *flags.enumerates)
                 : "given up before all were tried",
             found.trials);
     if (watch.came()) throw Failure{"stopped by Ctrl-C\n", interrupted};
@@ -258,7 +259,7 @@ void enumerate_task(const search::Task& task, const SearchFlags& flags) {
 Expected<search::Search> open_search(const search::Task& task, const SearchFlags& flags) {
     std::vector<search::Genome> first;
     if (!flags.judged_before.empty()) {
-        if (flags.archive.empty() || flags.resumes)
+        if (flags.archive.empty() || std::filesystem::exists(flags.archive))
             fail_usage("--reevaluate wants --archive with a file that does not exist: a new search's");
         const auto old = take(search::Archive::open(flags.judged_before), {}, flags.judged_before);
         first = take(old.genomes_for(task.space), {}, flags.judged_before);
@@ -277,11 +278,6 @@ Expected<search::Search> open_search(const search::Task& task, const SearchFlags
     return opened;
 }
 
-// One that was ended before it had an archive: it begins anew, and is the same.
-bool is_begun(const std::string& archive) {
-    return !archive.empty() && std::filesystem::exists(archive + ".part");
-}
-
 void search_task(const SearchFlags& flags) {
     if (flags.task.empty()) fail_usage("which task? Give TASK.json, or best or export with an archive");
     const std::string text = take(read_file(flags.task));
@@ -292,7 +288,8 @@ void search_task(const SearchFlags& flags) {
         if (flags.strategy == name(one)) task.options.strategy = one;
     read_budget(task.budget, flags.budget);
     if (flags.stagnation != 0) task.stagnation = flags.stagnation;
-    if (flags.enumerates != 0) {
+    if (flags.enumerates) {
+        if (!flags.archive.empty()) fail_usage("--enumerate has no --archive: it prints what it finds");
         if (task.space.sites.size() != 1)
             fail_usage("--enumerate is for one site, of which the task says what is right");
         return enumerate_task(task, flags);
@@ -302,8 +299,11 @@ void search_task(const SearchFlags& flags) {
     const bool exists = !flags.archive.empty() && std::filesystem::exists(flags.archive);
     if (exists && !flags.resumes)
         fail_usage(fmt::format("{} exists; --resume goes on with it", flags.archive));
-    if (flags.resumes && !exists && !is_begun(flags.archive))
+    if (flags.resumes && !exists && !search::is_begun(flags.archive))
         fail_usage("--resume wants --archive with a search that was begun");
+    if (flags.resumes && !exists)
+        fmt::print(stderr, "# {} was ended before anything was judged: it begins anew, as is said now\n",
+                   flags.archive);
     auto search = take(open_search(task, flags), {}, flags.archive);
     const search::Summary summary = run(search, task, flags);
     const auto front = search::pareto_front(search.elites());

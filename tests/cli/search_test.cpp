@@ -72,6 +72,14 @@ TEST_F(Cli, SearchArchivesAreContinuedAndExported) {
     EXPECT_THAT(other.err, HasSubstr("of another search"));
 }
 
+TEST_F(Cli, SearchEnumeratesProgramsOfNoInstruction) {
+    write_file("t.json", task);
+    const Result none = ptxgraft({"search", "t.json", "--enumerate", "0", "--budget", "candidates=0"});
+    EXPECT_EQ(none.status, 0) << none.err;
+    EXPECT_THAT(none.out, HasSubstr("no program of at most 0 instructions"));
+    EXPECT_EQ(ptxgraft({"search", "t.json", "--enumerate", "1", "--archive", "a.sqlite"}).status, 2);
+}
+
 // A search that was killed while it tried the shortest programs has no archive yet.
 TEST_F(Cli, SearchResumesWhatHasNoArchiveYet) {
     write_file("t.json", task);
@@ -83,7 +91,9 @@ TEST_F(Cli, SearchResumesWhatHasNoArchiveYet) {
     EXPECT_EQ(none.status, 2);
     EXPECT_THAT(none.err, HasSubstr("--resume wants --archive with a search that was begun"));
     write_file("a.sqlite.part", "");
-    EXPECT_EQ(search({"a.sqlite", "--resume"}).status, 0);
+    const Result begun = search({"a.sqlite", "--resume"});
+    EXPECT_EQ(begun.status, 0) << begun.err;
+    EXPECT_THAT(begun.err, HasSubstr("it begins anew, as is said now"));
     EXPECT_EQ(search({"b.sqlite"}).status, 0);
     EXPECT_EQ(ptxgraft({"search", "export", "a.sqlite"}).out, ptxgraft({"search", "export", "b.sqlite"}).out);
 }

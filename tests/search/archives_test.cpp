@@ -137,6 +137,21 @@ TEST(Archives, SayThatTheirSpaceOrTheirTaskIsDamaged) {
     }
 }
 
+// A row that is as it was written is wrong in another's place, and one that is missing has no checksum.
+TEST(Archives, RowsThatAreMissingAreMissed) {
+    const auto read = [](const std::string& path) {
+        return message(Archive::open(path)->for_each([](const Candidate&, const Result&) {}).error());
+    };
+    for (const char* rows : {"id = 5", "id BETWEEN 3 AND 80", "id < 64"}) {
+        const std::string path = some_archive("missing");
+        change(path, (std::string("DELETE FROM candidate WHERE ") + rows).c_str());
+        EXPECT_THAT(read(path), HasSubstr("candidates of block 0 are missing")) << rows;
+    }
+    const std::string path = some_archive("missing");
+    change(path, "DELETE FROM candidate WHERE id > 70");
+    EXPECT_THAT(read(path), HasSubstr("candidates of block 1 are missing"));
+}
+
 TEST(Archives, NameABlockThatIsDamaged) {
     const std::string path = some_archive("damaged_block");
     ASSERT_TRUE(Archive::open(path)->ledger());
@@ -253,6 +268,9 @@ TEST(Archives, AreReadInAFolderThatCannotBeWritten) {
     EXPECT_EQ(read_by_nobody(folder, kept), std::to_string(count));
     write_file(log.string(), "rows");
     EXPECT_THAT(read_by_nobody(folder, kept), HasSubstr("copy both files"));
+    const std::filesystem::path link = std::filesystem::path(place) / "link.sqlite";
+    std::filesystem::create_symlink(kept, link);
+    EXPECT_THAT(read_by_nobody(folder, link), HasSubstr("copy both files")) << "the log is where the file is";
     std::filesystem::remove_all(place);
 }
 

@@ -256,6 +256,32 @@ TEST(Enumerate, SeveralResultsAreNumbers) {
     EXPECT_GT(several, 10);
 }
 
+// rcp.rn is exact and rcp.approx is not, though on the points they agree; whichever comes first in the set.
+TEST(Enumerate, TakesNoApproximateValueForAnExactOne) {
+    for (const char* text : {"rcp.approx.f32\nrcp.rn.f32\nadd.f32\nmul.f32\n",
+                             "rcp.rn.f32\nrcp.approx.f32\nadd.f32\nmul.f32\n"}) {
+        const auto set = stack::InstructionSet::parse(text);
+        const auto machine = stack::Machine::make(*set, *Signature::parse("in f32 x, in f32 z, out f32 y"));
+        Space space;
+        space.sites.push_back({.name = "f", .machine = *machine, .seeds = {}, .max_genes = 64});
+        Cases cases{.count = 8, .measure = Measure::absolute};
+        const float x[] = {1, 2, 4, 0.5, 8, 16, 32, 64}, z[] = {3, 5, 7, 9, 11, 2, 1, 6};
+        const auto in_x = std::as_bytes(std::span(x)), in_z = std::as_bytes(std::span(z));
+        cases.inputs = {{in_x.begin(), in_x.end()}, {in_z.begin(), in_z.end()}, {}};
+        cases.right.resize(3);
+        for (std::size_t k = 0; k < cases.count; ++k) cases.right[2].push_back((z[k] + 1 / x[k]) / x[k]);
+        const auto found = enumerate(space, cases, {.instructions = 3});
+        ASSERT_TRUE(found && found->program) << text;
+        EXPECT_EQ(found->instructions, 3u);
+        EXPECT_TRUE(found->is_complete);
+        space.sites[0].machine =
+            *stack::Machine::make(*stack::InstructionSet::parse("rcp.approx.f32\nadd.f32\nmul.f32\n"),
+                                  *Signature::parse("in f32 x, in f32 z, out f32 y"));
+        EXPECT_FALSE(enumerate(space, cases, {.instructions = 3})->program);
+        EXPECT_TRUE(enumerate(space, cases, {.instructions = 3, .perturb = false})->program);
+    }
+}
+
 // One instruction, all of whose arguments are tried, and no program that is right.
 std::uint64_t trials_of(std::string_view form, std::string_view type, std::size_t count) {
     const auto set = stack::InstructionSet::parse(form);

@@ -332,6 +332,6 @@ class Page(str):
         return f'<iframe srcdoc="{escape(self)}" style="width: 100%; height: 40em; border: 0"></iframe>'
 
 
-def page(archive: str, title: str = "") -> Page:
+def page(archive: Union[str, PathLike[str]], title: str = "") -> Page:
     """A report of an archive as a page of HTML, which a notebook shows."""
-    return Page(text_of(lib.ptxgraft_archive_get_page, name_bytes(archive), name_bytes(title)))
+    return Page(text_of(lib.ptxgraft_archive_get_page, name_bytes(path_text(archive)), name_bytes(title)))

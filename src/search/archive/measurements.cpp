@@ -340,7 +340,7 @@ MeasurementLog::~MeasurementLog() = default;
 
 Expected<std::unique_ptr<MeasurementLog>> MeasurementLog::open(const std::string& archive) {
     sqlite3* opened = nullptr;
-    const int code = sqlite3_open_v2(archive.c_str(), &opened, SQLITE_OPEN_READWRITE, nullptr);
+    const int code = sqlite3_open_v2(file_name(archive).c_str(), &opened, SQLITE_OPEN_READWRITE, nullptr);
     std::unique_ptr<sqlite3, CloseDatabase> database(opened);
     if (code != SQLITE_OK) return fail(Errc::archive_failed, archive + ": " + sqlite3_errmsg(opened));
     sqlite3_busy_timeout(opened, 60'000);

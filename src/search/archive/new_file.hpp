@@ -9,6 +9,15 @@
 
 namespace ptxgraft::search {
 
+/// Where a link leads, though there be no file.
+inline std::string target_of(std::filesystem::path path) {
+    constexpr int most_links = 40;  // as Linux follows
+    std::error_code none;
+    for (int k = 0; k < most_links && std::filesystem::is_symlink(path, none); ++k)
+        path = path.parent_path() / std::filesystem::read_symlink(path, none);
+    return path.string();
+}
+
 /// A database in the making, under another name until it is kept: a process that dies leaves it, or none.
 class NewFile {
   public:
@@ -33,14 +42,6 @@ class NewFile {
     }
 
   private:
-    /// Where a link without a file leads: the file is made there, and the link stays.
-    static std::string target_of(std::filesystem::path path) {
-        constexpr int most_links = 40;  // as Linux follows
-        std::error_code none;
-        for (int k = 0; k < most_links && std::filesystem::is_symlink(path, none); ++k)
-            path = path.parent_path() / std::filesystem::read_symlink(path, none);
-        return path.string();
-    }
     void remove() {
         std::error_code none;
         for (const char* ending : {"", "-journal"}) std::filesystem::remove(made_ + ending, none);

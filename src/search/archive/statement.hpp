@@ -4,6 +4,7 @@
 
 #include <sqlite3.h>
 
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
@@ -22,6 +23,12 @@ struct CloseDatabase {
 struct FinishStatement {
     void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
 };
+
+/// A path as SQLite takes it for one: neither `:memory:` nor a URI.
+[[nodiscard]] inline std::string file_name(const std::string& path) {
+    std::error_code none;
+    return std::filesystem::absolute(path, none).string();
+}
 
 /// Statements without values or rows, one behind another.
 [[nodiscard]] inline Expected<void> run_sql(sqlite3* database, const char* text) {

@@ -111,7 +111,7 @@ class Lock {
 
 Expected<Lock> lock(const std::string& path) {
     std::error_code none;  // two names of one file are one archive
-    const std::string real = std::filesystem::weakly_canonical(path, none).string();
+    const std::string real = std::filesystem::weakly_canonical(target_of(path), none).string();
     const int file = ::open((real + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
     if (file < 0) return fail(Errc::archive_failed, path + ": " + std::strerror(errno));
     Lock held(file);
@@ -123,7 +123,7 @@ using Database = std::unique_ptr<sqlite3, CloseDatabase>;
 
 Expected<Database> database_of(const std::string& path, int how) {
     sqlite3* made = nullptr;
-    const int code = sqlite3_open_v2(path.c_str(), &made, how, nullptr);
+    const int code = sqlite3_open_v2(file_name(path).c_str(), &made, how, nullptr);
     Database database(made);
     if (code != SQLITE_OK) return fail(Errc::archive_failed, path + ": " + sqlite3_errmsg(made));
     sqlite3_busy_timeout(made, 60'000);
@@ -134,16 +134,22 @@ Expected<Database> database_of(const std::string& path, int how) {
 // nothing, the file is read as one that nobody changes.
 Expected<Database> unchanging_database_of(const std::string& path) {
     std::error_code none;
-    const auto log = std::filesystem::file_size(path + "-wal", none);
+    const std::string file = std::filesystem::weakly_canonical(path, none).string();
+    const auto log = std::filesystem::file_size(file + "-wal", none);
     if (!none && log != 0)
         return fail(Errc::archive_failed,
-                    path + ": its last rows are in " + path +
+                    path + ": its last rows are in " + file +
                         "-wal, which is read in a folder that can be written only: copy "
                         "both files to one");
     std::string uri = "file:";
-    for (const char c : std::filesystem::absolute(path, none).string())
+    for (const char c : file)
         uri += c == '%' || c == '?' || c == '#' ? fmt::format("%{:02X}", c) : std::string(1, c);
-    return database_of(uri + "?immutable=1", SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
+    uri += "?immutable=1";
+    sqlite3* made = nullptr;
+    const int code = sqlite3_open_v2(uri.c_str(), &made, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, nullptr);
+    Database database(made);
+    if (code != SQLITE_OK) return fail(Errc::archive_failed, path + ": " + sqlite3_errmsg(made));
+    return database;
 }
 
 // All that is read is of one moment.
@@ -440,8 +446,31 @@ Expected<std::vector<BlockCounts>> Store::blocks() const {
     return made;
 }
 
+// Candidates are committed in their order: where a later block has begun, an earlier one has all of its own.
 Expected<void> Store::for_each(const std::function<Expected<void>(Candidate&&, Result&&)>& visit) const {
-    return for_each(0, std::numeric_limits<std::int64_t>::max(), visit);
+    const std::vector<BlockCounts> counts = TRY(blocks());
+    const bool is_collection = TRY(data_->has_table("source"));
+    const std::uint64_t size = is_collection ? 0 : TRY(options()).block;
+    std::uint64_t next = 0, block = 0, committed = 0;
+    const auto end_blocks = [&](std::uint64_t until) -> Expected<void> {
+        for (; block < until; ++block)
+            if (block >= counts.size() || std::exchange(committed, 0) != counts[block].candidates)
+                return fail(Errc::archive_malformed,
+                            fmt::format("candidates of block {} are missing", block));
+        return {};
+    };
+    TRY(for_each(0, std::numeric_limits<std::int64_t>::max(),
+                 [&](Candidate&& candidate, Result&& result) -> Expected<void> {
+                     if (candidate.index < next)
+                         return fail(Errc::archive_malformed,
+                                     fmt::format("candidate {} comes behind candidate {}", candidate.index,
+                                                 next - 1));
+                     next = candidate.index + 1;
+                     if (size != 0) TRY(end_blocks(candidate.index / size));
+                     ++committed;
+                     return visit(std::move(candidate), std::move(result));
+                 }));
+    return size != 0 && !counts.empty() ? end_blocks(counts.size() - 1) : Expected<void>();
 }
 
 Expected<void> Store::for_each(std::uint64_t first, std::uint64_t count,

@@ -32,6 +32,7 @@ struct Value {
     std::uint32_t width = 0;  ///< in bits; 1 for a pred
     stack::TypeId type = 0;
     ResultSet results = 0;                ///< of several, those that it is
+    bool is_approximate = false;          ///< where such are perturbed: one of its steps is
     std::vector<std::byte> samples = {};  ///< the sampled points, side_by_side times
 };
 
@@ -67,6 +68,7 @@ class Enumerator {
     /// Whether so many values of a width can all be used by as many instructions as are left.
     [[nodiscard]] bool can_use(std::uint32_t width, std::size_t count, std::uint32_t left) const;
     [[nodiscard]] std::size_t widest() const { return widest_; }
+    [[nodiscard]] bool perturbs() const { return options_.perturb; }
     /// Whether the cases know several registers. One value may be several of them.
     [[nodiscard]] bool has_several() const { return outputs_.size() > 1; }
     [[nodiscard]] std::size_t result_count() const { return outputs_.size(); }

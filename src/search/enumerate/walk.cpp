@@ -37,6 +37,15 @@ StepSet Walk::needs_of(const Step& step) const {
     return needs;
 }
 
+bool Walk::is_approximate(const Step& step) const {
+    if (!shared_.perturbs()) return false;
+    const Trial& of = trials()[step.trial];
+    if (of.evaluator.is_approximate()) return true;
+    for (std::size_t k = 0; k < of.inputs.size(); ++k)
+        if (values_[step.arguments[k]].is_approximate) return true;
+    return false;
+}
+
 // Calls visit(step) for all arguments of an instruction.
 template <class Visit> void Walk::each_step(std::size_t trial, std::size_t place, Step& step, Visit visit) {
     const Trial& of = trials()[trial];
@@ -81,8 +90,14 @@ bool Walk::can_use_all(const Next& next, std::uint32_t width, std::uint32_t left
 void Walk::add_next(const Step& step, Level& level) {
     compute(step, column_);
     const std::uint32_t width = width_of(trials()[step.trial].output);
-    const std::uint64_t hash = hash_of(column_, width);
+    constexpr std::uint64_t approximate = 0x9E3779B97F4A7C15;
+    std::uint64_t hash = hash_of(column_, width);
     const StepSet needs = needs_of(step);
+    const bool is_perturbed = is_approximate(step);
+    if (is_perturbed) {  // an exact value does as well, and an approximate one not in the place of an exact one
+        if (level.places.contains(hash)) return;
+        hash ^= approximate;
+    }
     if (level.next.size() == most_next) return shared_.give_up();
     const auto [place, is_new] = level.places.try_emplace(hash, level.next.size());
     if (is_new)
@@ -90,7 +105,8 @@ void Walk::add_next(const Step& step, Level& level) {
             {.step = step,
              .hash = hash,
              .needs = needs,
-             .results = shared_.has_several() ? shared_.results_of(column_.data(), width) : 0});
+             .results = shared_.has_several() ? shared_.results_of(column_.data(), width) : 0,
+             .is_approximate = is_perturbed});
     else if (place->second < level.next.size())
         level.next[place->second].needs &= needs;
 }
@@ -120,8 +136,12 @@ const std::vector<Walk::Next>& Walk::next_values(std::uint32_t left) {
 
 bool Walk::enter(const Next& next, std::uint32_t left) {
     const stack::TypeId output = trials()[next.step.trial].output;
-    Value value{
-        .column = {}, .hash = next.hash, .width = width_of(output), .type = output, .results = next.results};
+    Value value{.column = {},
+                .hash = next.hash,
+                .width = width_of(output),
+                .type = output,
+                .results = next.results,
+                .is_approximate = next.is_approximate};
     compute(next.step, value.column);
     sample(value);
     const StepSet before = needed_;

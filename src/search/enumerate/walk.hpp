@@ -25,6 +25,7 @@ class Walk {
         std::uint64_t hash = 0;
         StepSet needs = 0;  ///< the values of steps without which it cannot be computed
         ResultSet results = 0;
+        bool is_approximate = false;
     };
     /// Those that `left` more instructions, this one among them, can start with. Not in here: values that
     /// leave others without use, and, of two that do not need each other, the one order that does not ascend.
@@ -58,6 +59,7 @@ class Walk {
     [[nodiscard]] std::size_t leaf_count() const { return shared_.leaves().size(); }
     [[nodiscard]] StepSet all_steps() const { return (StepSet{1} << steps_.size()) - 1; }
     [[nodiscard]] StepSet needs_of(const Step& step) const;
+    [[nodiscard]] bool is_approximate(const Step& step) const;
     [[nodiscard]] bool can_use_all(const Next& next, std::uint32_t width, std::uint32_t left) const;
     [[nodiscard]] bool is_over() const { return shared_.has_ended() || shared_.found_at() < branch_; }
     void sample(Value& value) const;

@@ -91,7 +91,7 @@ class GuardedGate final : public Gate {
 Expected<std::unique_ptr<Gate>> guarded(std::unique_ptr<Gate> gate, const std::string& archive) {
     if (archive.empty()) return gate;
     sqlite3* opened = nullptr;
-    const int code = sqlite3_open_v2(archive.c_str(), &opened, SQLITE_OPEN_READWRITE, nullptr);
+    const int code = sqlite3_open_v2(file_name(archive).c_str(), &opened, SQLITE_OPEN_READWRITE, nullptr);
     Database database(opened);
     if (code != SQLITE_OK) return fail(Errc::archive_failed, archive + ": " + sqlite3_errmsg(opened));
     sqlite3_busy_timeout(opened, 60'000);

@@ -170,6 +170,9 @@ Expected<void> check_cases(const Cases& cases, const std::vector<CaseRegister>& 
         if (is_float(type) && !cases.right[r].empty() && cases.measure == Measure::bits)
             return fail(Errc::cases_invalid,
                         "the measure bits is for integers, not for " + std::string(name(type)));
+        if (bits(type) == 64 && !cases.right[r].empty() && cases.measure == Measure::bits && cases.bound != 0)
+            return fail(Errc::cases_invalid, "the measure bits counts wrong bits of at most 32; of " +
+                                                 std::string(name(type)) + " its bound is 0");
         for (const double number : cases.right[r])
             if (!is_float(type) && !is_word(type, number))
                 return fail(Errc::cases_invalid,

@@ -126,6 +126,11 @@ Expected<Enumeration> enumerate(const Task& task, const EnumerateOptions& option
     return enumerate(task.space, *cases, of_task);
 }
 
+bool is_begun(const std::string& archive) {
+    std::error_code none;
+    return !archive.empty() && std::filesystem::exists(NewFile::name_of(archive), none);
+}
+
 Expected<Search> open(const Task& task, const std::string& archive, std::vector<Genome> first,
                       const std::atomic<bool>* stop) {
     const bool is_new = archive.empty() || !std::filesystem::exists(archive);
