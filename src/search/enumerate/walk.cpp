@@ -94,7 +94,7 @@ void Walk::add_next(const Step& step, Level& level) {
     std::uint64_t hash = hash_of(column_, width);
     const StepSet needs = needs_of(step);
     const bool is_perturbed = is_approximate(step);
-    if (is_perturbed) {  // an exact value does as well, and an approximate one not in the place of an exact one
+    if (is_perturbed) {  // an exact one does as well; an approximate one has not its place
         if (level.places.contains(hash)) return;
         hash ^= approximate;
     }
