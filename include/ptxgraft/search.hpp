@@ -233,9 +233,9 @@ struct Enumeration {
     /// Evaluations of an addition of 32 bits on four points, some 2 ns each: on all points of the screen, and of
     /// other instructions, as many as take their time.
     std::uint64_t trials = 0;
-    /// All shorter programs, and without a program all of `instructions`, were tried: on a screen of 256
-    /// to 4,096 points, or all, to which points are added where what is right on it is wrong. Approximate forms
-    /// are exact there; what else they may give is looked at of one of the approximate programs that agree.
+    /// All shorter programs, and without a program all of `instructions`, were tried: on a screen of 256 to 4,096
+    /// points, or all, to which points are added where what is right on it is wrong. Approximate forms are exact
+    /// there; what else they may give is looked at of one of the approximate programs that agree.
     bool is_complete = true;
 };
 
