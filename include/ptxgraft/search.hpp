@@ -230,12 +230,12 @@ struct Enumeration {
     /// One that is right on all points and has as few instructions as any; none: there is none so short.
     std::optional<stack::Program> program;
     std::uint32_t instructions = 0;  ///< of the program
-    /// Evaluations of an addition of 32 bits on four points, some 2 ns each: on all points of the screen, and of
-    /// other instructions, as many as take their time.
+    /// Evaluations of an addition of 32 bits on four points, some 2 ns each: on all points of the screen, and
+    /// of other instructions, as many as take their time.
     std::uint64_t trials = 0;
-    /// All shorter programs, and without a program all of `instructions`, were tried: on a screen of 256 to 4,096
-    /// points, or all, to which points are added where what is right on it is wrong. Approximate forms are exact
-    /// there; what else they may give is looked at of one of the approximate programs that agree.
+    /// All shorter programs, and without a program all of `instructions`, were tried: on a screen of 256 to
+    /// 4,096 points, or all, to which points are added where what is right on it is wrong. Approximate forms
+    /// are exact there; what else they may give is looked at of one of the approximate programs that agree.
     bool is_complete = true;
 };
 

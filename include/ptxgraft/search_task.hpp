@@ -164,8 +164,8 @@ struct Task {
 /// behind the same trial everywhere): what that finds is judged before `first`, with the first seeds of sites
 /// where it finds nothing. What is short is then not looked for by chance. A task without constants has 0, 1,
 /// -1, 2 and 0.5 there. Where `stop` is set meanwhile, by another thread, there is no search and no archive:
-/// Errc::work_stopped. What is stopped or killed meanwhile leaves an empty file `ARCHIVE.part`, which says that
-/// a search was begun (is_begun()): opened again, it begins anew. Other errors: those of Search::open.
+/// Errc::work_stopped. What is stopped or killed meanwhile leaves an empty file `ARCHIVE.part`, which says
+/// that a search was begun (is_begun()): opened again, it begins anew. Other errors: those of Search::open.
 [[nodiscard]] PTXGRAFT_API Expected<Search> open(const Task& task, const std::string& archive = {},
                                                  std::vector<Genome> first = {},
                                                  const std::atomic<bool>* stop = nullptr);
