@@ -144,7 +144,14 @@ search::RunOptions run_options(const search::Task& task, const ptxgraft_run_opti
     return options;
 }
 
+Expected<void> check_seconds(double seconds, const char* field) {
+    if (seconds >= 0) return {};
+    return fail(Errc::argument_invalid, fmt::format("{} is {}, no number from 0 on", field, seconds));
+}
+
 Expected<search::Summary> run(ptxgraft_search& search, const ptxgraft_run_options& given) {
+    TRY(check_seconds(given.seconds, "seconds"));
+    TRY(check_seconds(given.cpu_seconds, "cpu_seconds"));
     const auto made = TRY(search::gates_of(search.task, search.archive));
     if (made.empty())
         return fail(

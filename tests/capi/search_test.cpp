@@ -301,6 +301,13 @@ TEST(CApiSearch, AStopEndsARun) {
     ptxgraft_summary_info summary = PTXGRAFT_SUMMARY_INFO_INIT;
     ASSERT_OK(ptxgraft_search_run(&summary, search, &options));
     EXPECT_EQ(summary.ending, PTXGRAFT_ENDING_asked);
+    for (double ptxgraft_run_options::*field :
+         {&ptxgraft_run_options::seconds, &ptxgraft_run_options::cpu_seconds})
+        for (const double wrong : {-1.0, std::nan("")}) {
+            ptxgraft_run_options never = options;
+            never.*field = wrong;
+            EXPECT_EQ(ptxgraft_search_run(&summary, search, &never), PTXGRAFT_STATUS_argument_invalid);
+        }
     expect_options_of_all_versions(options, "ptxgraft_run_options", 64, [&](const auto* o) {
         ptxgraft_summary_info s = PTXGRAFT_SUMMARY_INFO_INIT;
         return ptxgraft_search_run(&s, search, o);
