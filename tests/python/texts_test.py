@@ -11,6 +11,8 @@ from support import SOURCE, Case, emulator, skeleton
 MACHINE = stack.Machine("in u32 a, out u32 b")
 SITE = skeleton().site("activation")
 
+TASK = {"signature": "in f32 x, out f32 y", "reference": "y = 3 * x", "set": ["add.f32"], "inputs": {"x": [1, 2]}}
+
 #: By their names: what is called with a text.
 TEXTS = {
     "syntax.Module": syntax.Module,
@@ -40,6 +42,7 @@ PATHS = {
     "Cache": ptxgraft.Cache,
     "Search, archive": lambda path: search.Search({}, path),
     "templates.names": templates.names,
+    "search.page": search.page,
 }
 
 
@@ -67,6 +70,9 @@ class Texts(Case):
             lambda: ptxgraft.find_difference(program, None),
             lambda: ptxgraft.find_difference("a -> b", program),
             lambda: ptxgraft.evaluate("a -> b"),
+            lambda: ptxgraft.find_difference(program, program, options=3),
+            lambda: search.Search(TASK).run(candidates=10, stop=3),
+            lambda: ptxgraft.Pool(["emulator"]).check({}, [ptxgraft.Variant("", code="x")]),
             lambda: skeleton().graft_many(None, emulator()),
             lambda: skeleton().assemble_many({"activation": "value -> value"}),
         ):

@@ -231,8 +231,11 @@ class Options:
             setattr(self.struct, count_field, len(strings))
 
     def handle(self, field: str, value: Optional[Handle]) -> None:
-        if value is not None:
-            setattr(self.struct, field, self.keep(value)._handle)
+        if value is None:
+            return
+        if not isinstance(value, Handle):
+            raise wrong_type(value, f"an object of ptxgraft for {field}")
+        setattr(self.struct, field, self.keep(value)._handle)
 
 
 _ENUMS: dict[str, tuple[str, ...]] = {}

@@ -184,6 +184,8 @@ def _request(workload: bytes, variant: Variant) -> Options:
     slot = request.keep(ffi.new("ptxgraft_variant*"))
     slot.ptx, slot.ptx_size = request.keep(ffi.from_buffer("char[]", ptx)), len(ptx)
     slot.entry = NULL if variant.entry is None else request.keep(ffi.new("char[]", name_bytes(variant.entry)))
+    if not isinstance(variant.code, (MachineCode, type(None))):
+        raise wrong_type(variant.code, "a MachineCode")
     slot.code = NULL if variant.code is None else request.keep(variant.code)._handle
     struct.variants, struct.variant_count = slot, 1
     return request

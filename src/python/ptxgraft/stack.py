@@ -75,6 +75,8 @@ MUTATED = CompileOptions(missing="skip", requests="top", empty="zero")
 
 
 def _compile_options(given: CompileOptions) -> Options:
+    if not isinstance(given, CompileOptions):
+        raise wrong_type(given, "CompileOptions")
     options = Options("compile_options")
     struct = options.struct
     for field in "missing", "requests", "empty", "leftover", "constants":
