@@ -230,7 +230,7 @@ struct Enumeration {
     /// One that is right on all points and has as few instructions as any; none: there is none so short.
     std::optional<stack::Program> program;
     std::uint32_t instructions = 0;  ///< of the program
-    /// Evaluations of an addition of 32 bits on four points, some 2 ns each: on all points of the screen, and
+    /// Evaluations of an addition of 32 bits on four points, some 4 ns each: on all points of the screen, and
     /// of other instructions, as many as take their time.
     std::uint64_t trials = 0;
     /// All shorter programs, and without a program all of `instructions`, were tried: on a screen of 256 to

@@ -282,30 +282,31 @@ TEST(Enumerate, TakesNoApproximateValueForAnExactOne) {
     }
 }
 
-// One instruction, all of whose arguments are tried, and no program that is right.
-std::uint64_t trials_of(std::string_view form, std::string_view type, std::size_t count) {
+// Of one form, without a program that is right.
+std::uint64_t trials_of(std::string_view form, std::string_view outputs, std::size_t count) {
     const auto set = stack::InstructionSet::parse(form);
-    const std::string of(type);
-    const auto machine = stack::Machine::make(*set, *Signature::parse("in " + of + " x, out " + of + " y"));
+    const auto machine = stack::Machine::make(*set, *Signature::parse("in b32 x, " + std::string(outputs)));
     Space space;
     space.sites.push_back({.name = "f", .machine = *machine, .seeds = {}, .max_genes = 64});
     for (int k = 2; k < 8; ++k) space.constants.push_back(k);
+    const std::size_t registers = machine->signature().operands.size();
     Cases cases{.count = count, .measure = Measure::bits};
-    cases.inputs.resize(2);
+    cases.inputs.resize(registers);
     cases.inputs[0].resize(4 * count, std::byte{1});
-    cases.right.resize(2);
-    for (std::size_t k = 0; k < count; ++k) cases.right[1].push_back(123'457 + static_cast<double>(k));
-    const auto made = enumerate(space, cases, {.instructions = 3, .threads = 1});
+    cases.right.resize(registers);
+    for (std::size_t r = 1; r < registers; ++r)
+        for (std::size_t k = 0; k < count; ++k)
+            cases.right[r].push_back(static_cast<double>(4'000'123'457 - 1000 * k - r));
+    const auto made = enumerate(space, cases, {.instructions = 2, .threads = 1});
     EXPECT_TRUE(made) << message(made.error());
     EXPECT_FALSE(made->program);
     return made->trials;
 }
 
 TEST(Enumerate, CountsWhatTakesLonger) {
-    const std::uint64_t plain = trials_of("add.u32\n", "b32", 300);
-    EXPECT_GT(trials_of("prmt.b32\n", "b32", 300), 4 * plain);
-    // Beside two points the way to a value takes its time all the same.
-    EXPECT_GT(trials_of("add.u32\n", "b32", 2), plain / 3);
+    EXPECT_EQ(trials_of("div.u32\n", "out b32 y", 300), 6 * trials_of("sub.u32\n", "out b32 y", 300));
+    // Beside two points the way to a value takes its time all the same: 49 values, and of each some 64 more.
+    EXPECT_GE(trials_of("sub.u32\n", "out b32 y, out b32 z", 2), 49 * 64u);
 }
 
 }  // namespace

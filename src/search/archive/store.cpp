@@ -121,13 +121,18 @@ Expected<Lock> lock(const std::string& path) {
 
 using Database = std::unique_ptr<sqlite3, CloseDatabase>;
 
-Expected<Database> database_of(const std::string& path, int how) {
+// `name` is as SQLite takes it, `path` as the caller said it.
+Expected<Database> opened(const std::string& name, const std::string& path, int how) {
     sqlite3* made = nullptr;
-    const int code = sqlite3_open_v2(file_name(path).c_str(), &made, how, nullptr);
+    const int code = sqlite3_open_v2(name.c_str(), &made, how, nullptr);
     Database database(made);
     if (code != SQLITE_OK) return fail(Errc::archive_failed, path + ": " + sqlite3_errmsg(made));
     sqlite3_busy_timeout(made, 60'000);
     return database;
+}
+
+Expected<Database> database_of(const std::string& path, int how) {
+    return opened(file_name(path), path, how);
 }
 
 // A file of a log is read by an index beside it, which SQLite has to make. Where it cannot, and the log holds
@@ -144,12 +149,7 @@ Expected<Database> unchanging_database_of(const std::string& path) {
     std::string uri = "file:";
     for (const char c : file)
         uri += c == '%' || c == '?' || c == '#' ? fmt::format("%{:02X}", c) : std::string(1, c);
-    uri += "?immutable=1";
-    sqlite3* made = nullptr;
-    const int code = sqlite3_open_v2(uri.c_str(), &made, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, nullptr);
-    Database database(made);
-    if (code != SQLITE_OK) return fail(Errc::archive_failed, path + ": " + sqlite3_errmsg(made));
-    return database;
+    return opened(uri + "?immutable=1", path, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
 }
 
 // All that is read is of one moment.

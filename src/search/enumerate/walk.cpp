@@ -171,8 +171,10 @@ bool Walk::keep(std::size_t last_value) {
 bool Walk::keep_all() {
     std::vector<std::size_t> places;
     for (std::size_t r = 0; r < shared_.result_count(); ++r) {
-        const auto found =
-            std::ranges::find_if(values_, [&](const Value& value) { return (value.results >> r & 1) != 0; });
+        const auto is_this = [&](const Value& value) { return (value.results >> r & 1) != 0; };
+        const auto is_exact = [&](const Value& value) { return is_this(value) && !value.is_approximate; };
+        auto found = std::ranges::find_if(values_, is_exact);
+        if (found == values_.end()) found = std::ranges::find_if(values_, is_this);
         places.push_back(static_cast<std::size_t>(found - values_.begin()));
     }
     return shared_.keep_if_whole(steps_, places, branch_);

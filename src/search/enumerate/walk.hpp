@@ -40,8 +40,8 @@ class Walk {
 
   private:
     static constexpr std::size_t most_tuples = 4096, most_bucketed = std::size_t{1} << 20;
-    static constexpr std::size_t most_next = std::size_t{1}
-                                             << 22;  ///< some 400 MB; an enumeration of more ends
+    /// Of one level, some 400 MB; an enumeration of more ends.
+    static constexpr std::size_t most_next = std::size_t{1} << 22;
 
     /// Values for the last instruction but one, on the sampled points alone.
     struct Bucket {
