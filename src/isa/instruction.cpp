@@ -141,7 +141,7 @@ void InstructionVerifier::moved_address(const Instruction& i, const Match& match
 void InstructionVerifier::special_address(const Instruction& i, const Match& match) {
     constexpr std::array<std::string_view, 10> opcodes = {
         "applypriority", "atom", "discard", "ld", "ldu", "multimem.st", "red", "st", "prefetch", "prefetchu"};
-    if (std::ranges::find(opcodes, match.row->opcode) == opcodes.end()) return;
+    if (std::ranges::find(opcodes, match.row->opcode.view()) == opcodes.end()) return;
     for (const Operand& operand : i.operands) {
         if (operand.kind() != OperandKind::address) continue;
         const Symbol* const symbol = names_.find(operand.base());

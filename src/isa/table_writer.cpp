@@ -60,8 +60,9 @@ class TextPool {
         constexpr std::size_t line = 100;
         out << "inline constexpr const char* pages[] = {";
         for (const std::string& page : pages_) {
+            out << '(';  // clang takes a list of a few adjacent literals for one that lacks a comma
             for (std::size_t i = 0; i < page.size(); i += line) out << "\n\"" << page.substr(i, line) << "\"";
-            out << ",";
+            out << "),";
         }
         out << "};\n";
     }

@@ -6,7 +6,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <ranges>
 #include <set>
 
 #include "base/try.hpp"
@@ -104,9 +103,11 @@ bool Specialisation::has(std::string_view name) const { return sizes_.contains(n
 std::uint64_t Specialisation::operator[](std::string_view name) const {
     if (const auto found = sizes_.find(name); found != sizes_.end()) return found->second;
     const bool is_dynamic = std::ranges::find(dynamic_, name) != dynamic_.end();
+    std::vector<std::string_view> names;  // no std::views::keys: clang 14 does not compile libstdc++ 12's
+    for (const auto& [known, size] : sizes_) names.push_back(known);
     keep(is_dynamic ? fmt::format("{}: it is known when the kernel runs, see dynamic_extent()", name)
                     : fmt::format("{} has nothing named {}; there are: {}", name_, name,
-                                  fmt::join(std::views::keys(sizes_), ", ")));
+                                  fmt::join(names, ", ")));
     return 1;  // harmless in divisions
 }
 

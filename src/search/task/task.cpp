@@ -387,7 +387,7 @@ class TaskReader {
             {"tournament", &o.tournament}, {"cell_depth", &o.cell_depth}, {"migration", &o.migration},
             {"stagnation", &o.stagnation}, {"attempts", &o.attempts}};
         // A block stands in memory at once.
-        const auto most = [](std::string_view key) {
+        const auto most = [](std::string_view key) -> std::uint64_t {
             return key == "islands" ? 0xFFFF : key == "block" ? 1 << 20 : 1'000'000'000;
         };
         for (const auto& [key, to] : numbers)

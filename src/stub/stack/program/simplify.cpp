@@ -184,8 +184,7 @@ class Reducer {
   public:
     Reducer(const Machine& machine, const std::function<bool(const Program&)>& is_as_good,
             const ReduceOptions& options)
-        : machine_(machine),
-          code_(*MachineData::of(machine).code),
+        : code_(*MachineData::of(machine).code),
           is_as_good_(is_as_good),
           options_(options),
           exact_(machine, options.compile) {}
@@ -282,7 +281,6 @@ class Reducer {
         return false;
     }
 
-    const Machine& machine_;
     const SetCode& code_;
     const std::function<bool(const Program&)>& is_as_good_;
     const ReduceOptions& options_;

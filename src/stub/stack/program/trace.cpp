@@ -16,7 +16,6 @@ namespace {
 using Item = std::uint32_t;  // the number of a value that lies on a stack, or in a cell
 
 constexpr std::uint32_t nobody = 0;
-constexpr std::uint32_t no_item = 0xFFFFFFFFu;
 constexpr std::uint32_t cells_per_type = 256;
 
 enum class Does : std::uint8_t {

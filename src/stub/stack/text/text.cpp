@@ -22,7 +22,7 @@ struct Range {
 
 // What an immediate may be: its range in the table, within its type and the 32 bits of a payload.
 Range range_of(const isa::OperandSpec& spec) {
-    using enum isa::OperandType;
+    using enum syntax::Type;
     Range range{INT32_MIN, 0xFFFFFFFF};
     switch (spec.type) {
         case u8: range = {0, 0xFF}; break;
