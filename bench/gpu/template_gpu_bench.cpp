@@ -136,7 +136,7 @@ void time_gemm(benchmark::State& state, What what) {
             benchmark::Counter(flops / 1e12, benchmark::Counter::kIsIterationInvariantRate);
         static const auto current = value(device.make_current());
         static const Cublas cublas;
-        if (!cublas.is_there() || what.name == "gemm/quantised") return;  // whose b cuBLAS does not take
+        if (!cublas.is_there() || what.name.ends_with("quantised")) return;  // whose b cuBLAS does not take
         const Buffer c = value(device.allocate(std::size_t{4} * m * n));
         const double theirs = seconds_of(device, [&](const Stream& stream) {
             cublas.multiply(stream, kernel.buffers[0], kernel.buffers[1], c, static_cast<int>(m),
@@ -160,6 +160,13 @@ BENCHMARK_CAPTURE(time_gemm, wgmma_of_8_instructions,
     ->Apply(shapes);
 
 BENCHMARK_CAPTURE(time_gemm, quantised_s8, What{"gemm/quantised", {}, to_f32})->Apply(shapes);
+BENCHMARK_CAPTURE(time_gemm, mma_quantised_s8, What{"gemm/mma_quantised", {}, to_f32})->Apply(shapes);
+BENCHMARK_CAPTURE(time_gemm, splitk_quantised_int4,
+                  What{"gemm/splitk_quantised", {}, {{"tile_m", "64"}, {"type_b", "u8"}}})
+    ->Args({16, 4096, 4096})
+    ->Args({16, 4096, 14336})
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(time_gemm, quantised_int4,
                   What{"gemm/quantised", {}, {{"output", "f32"}, {"type_b", "u8"}}})
     ->Apply(shapes);

@@ -1,6 +1,7 @@
 // What the GEMMs for tensor cores of sm_80 share: a block's tile of c = a b, from copies of a and b through
-// fragments and accumulators to the epilogue. mma.cu has a block for each tile; splitk.cu has several.
-// README.md explains the way of the data and the numbers here.
+// fragments and accumulators to the epilogue. mma.cu has a block for each tile; splitk.cuh has several;
+// mma_quantised.cuh has a b that is stored in fewer bits than it is multiplied in. README.md explains the way
+// of the data and the numbers here.
 #pragma once
 #include <ptxgraft/site.cuh>
 
@@ -51,6 +52,7 @@ static_assert(stages >= 2 && (warps == 4 || warps == 8), "");
 // or n: panels of 128 bytes of m or n, in which each k has a row.
 template <bool is_along_k_, unsigned span> struct TileLayout {
     static constexpr bool is_along_k = is_along_k_;
+    static constexpr unsigned unit = element_bytes, depth = tile_k;  // bytes of what is counted; of it along k
     static constexpr unsigned row_bytes = is_along_k ? tile_k * element_bytes : 128;
     static constexpr unsigned rows = is_along_k ? span : tile_k;
     static constexpr unsigned panels = is_along_k ? 1 : span * element_bytes / 128;
@@ -73,10 +75,10 @@ template <bool is_along_k_, unsigned span> struct TileLayout {
 };
 using TileA = TileLayout<a_is_along_k, tile_m>;
 using TileB = TileLayout<b_is_along_k, tile_n>;
-constexpr unsigned stage_bytes = TileA::bytes + TileB::bytes;
 
 // ---- Copies: all threads copy a tile, each the same piece of every so many rows.
 template <class Tile> struct TileCopy {
+    static constexpr unsigned piece = 16 / Tile::unit;
     static constexpr unsigned pieces = Tile::panels * Tile::row_bytes / 16;  // of a row, in all panels
     static constexpr unsigned rows_at_once = threads / pieces;
     static constexpr unsigned rounds = Tile::rows / rows_at_once;
@@ -87,16 +89,15 @@ template <class Tile> struct TileCopy {
     unsigned to;                   // where it lies in the first stage
     int rows_left, elements_left;  // of the matrix, from that piece on
 
-    // The matrix has so many rows of so many elements, `pitch` from one to the next; `first` is where the
-    // block's tile begins along m or n, `k` where it begins along k.
-    __device__ TileCopy(const Element* matrix, unsigned rows, unsigned row_elements, unsigned pitch,
+    // The matrix has so many rows of so many elements (units of the tile), `pitch` from one to the next;
+    // `first` is where the block's tile begins along m or n, `k` where it begins along k.
+    __device__ TileCopy(const void* matrix, unsigned rows, unsigned row_elements, unsigned pitch,
                         unsigned first, unsigned k, unsigned shared) {
         const unsigned row = threadIdx.x / pieces, column = threadIdx.x % pieces;
         const unsigned first_row = row + (Tile::is_along_k ? first : k);
         const unsigned first_element = column * piece + (Tile::is_along_k ? k : first);
-        row_bytes = 1ull * pitch * element_bytes;
-        from = reinterpret_cast<const char*>(matrix) + first_row * row_bytes +
-               1ull * first_element * element_bytes;
+        row_bytes = 1ull * pitch * Tile::unit;
+        from = static_cast<const char*>(matrix) + first_row * row_bytes + 1ull * first_element * Tile::unit;
         to = shared + Tile::offset(row, column);
         rows_left = static_cast<int>(rows - first_row);
         elements_left = static_cast<int>(row_elements - first_element);
@@ -117,7 +118,7 @@ template <class Tile> struct TileCopy {
     // Of a tile that the matrix ends in: zeros stand for what is beyond. A loop, as few tiles are such ones
     // and accumulators need the registers.
     __device__ void copy_part(unsigned stage) const {
-        const unsigned inside = min(max(elements_left, 0), static_cast<int>(piece)) * element_bytes;
+        const unsigned inside = min(max(elements_left, 0), static_cast<int>(piece)) * Tile::unit;
         const char* source = from;
 #pragma unroll 1
         for (unsigned round = 0; round < rounds; ++round) {
@@ -127,8 +128,8 @@ template <class Tile> struct TileCopy {
         }
     }
     __device__ void advance() {
-        from += Tile::is_along_k ? Tile::row_bytes : row_bytes * tile_k;
-        (Tile::is_along_k ? elements_left : rows_left) -= tile_k;
+        from += Tile::is_along_k ? Tile::row_bytes : row_bytes * Tile::depth;
+        (Tile::is_along_k ? elements_left : rows_left) -= Tile::depth;
     }
 };
 
@@ -185,12 +186,29 @@ struct Accumulators {
 };
 
 // ---- A product: a block's tile of c = a b over some tiles of k
-struct Matrices {
-    const Element *a, *b;  // of this batch
+template <class MatrixB> struct Matrices {
+    const Element* a;  // of this batch, as b is
+    MatrixB b;
     unsigned m, n, k, pitch_a, pitch_b;
 };
 struct TilePlace {
     unsigned row, column;  // of c, where the block's tile begins
+};
+
+// b as it is multiplied: its fragments are read where its tiles have been copied to. (QuantisedB of
+// mma_quantised.cuh makes tiles to read of those that are copied.)
+struct PlainB {
+    using Matrix = const Element*;
+    static constexpr unsigned stage_bytes = TileB::bytes;
+    static constexpr bool is_made = false;
+    TileCopy<TileB> copy;
+
+    __device__ PlainB(const Matrices<Matrix>& of, unsigned column, unsigned first_tile, unsigned to)
+        : copy(of.b, b_is_along_k ? of.n : of.k, b_is_along_k ? of.k : of.n, of.pitch_b, column,
+               first_tile * tile_k, to) {}
+    __device__ void copy_whole(unsigned stage) const { copy.copy_whole(stage); }
+    __device__ void copy_part(unsigned stage) const { copy.copy_part(stage); }
+    __device__ void advance() { copy.advance(); }
 };
 
 // The same number, of which the compiler does not know that. What only a stub needs is computed from such
@@ -207,17 +225,16 @@ __device__ inline unsigned warp_column(unsigned thread) { return thread / 32 / w
 __device__ inline unsigned lane_row(unsigned thread) { return thread % 32 / threads_of_row; }
 __device__ inline unsigned lane_column(unsigned thread) { return thread % threads_of_row * 2; }
 
-class TileProduct {
+template <class B> class TileProduct {
   public:
     // Tiles first_tile to end_tile - 1 of k, one at least.
-    __device__ TileProduct(const Matrices& of, TilePlace place, unsigned first_tile, unsigned end_tile,
-                           unsigned shared)
+    __device__ TileProduct(const Matrices<typename B::Matrix>& of, TilePlace place, unsigned first_tile,
+                           unsigned end_tile, unsigned shared)
         : copy_a(of.a, a_is_along_k ? of.m : of.k, a_is_along_k ? of.k : of.m, of.pitch_a, place.row,
                  first_tile * tile_k, shared),
-          copy_b(of.b, b_is_along_k ? of.n : of.k, b_is_along_k ? of.k : of.n, of.pitch_b, place.column,
-                 first_tile * tile_k, shared + TileA::bytes),
+          b(of, place.column, first_tile, shared + TileA::bytes),
           read_a(shared, warp_row(threadIdx.x)),
-          read_b(shared + TileA::bytes, warp_column(threadIdx.x)),
+          read_b(shared + (B::is_made ? stages * stage_bytes : TileA::bytes), warp_column(threadIdx.x)),
           next_copy(first_tile),
           end(end_tile),
           thread(hidden(threadIdx.x)),
@@ -225,14 +242,21 @@ class TileProduct {
           column(hidden(place.column) + warp_column(thread) + lane_row(thread)) {
         const bool is_inside = place.row + tile_m <= of.m && place.column + tile_n <= of.n;
         end_of_whole = is_inside ? min(end, of.k / tile_k) : 0;
+        if constexpr (B::is_made) made_to = shared + stages * stage_bytes;
     }
 
     // All stages but one are on their way before the first is awaited. While one step of a tile is
-    // multiplied, the fragments of the next are loaded, also across the end of a tile.
+    // multiplied, the fragments of the next are loaded, also across the end of a tile. Where b's tiles are
+    // made, that of the next tile is made meanwhile, which must have arrived for that.
     __device__ void multiply(Accumulators& acc) {
+        constexpr unsigned on_their_way = stages - (B::is_made ? 3 : 2);
 #pragma unroll 1
         for (unsigned i = 0; i + 1 < stages; ++i) copy_tile();
-        wait_for_tile();
+        wait_for_tile<stages - 2>();
+        if constexpr (B::is_made) {
+            b.make(made_to, 0, (next_copy - (stages - 1)) * tile_k);
+            wait_for_tile<on_their_way>();
+        }
         Fragments fragments[2];
         load(fragments[0], 0);
         do {
@@ -242,24 +266,31 @@ class TileProduct {
                 fill_sites(now, (next_copy - (step == 0 ? stages - 1 : stages)) * tile_k + step * step_k);
                 if (step + 1 == steps) {
                     next_stage(read_stage);
-                    wait_for_tile();
+                    made ^= TileB::bytes;
+                    wait_for_tile<on_their_way>();
                 }
                 load(fragments[(step + 1) % 2], (step + 1) % steps);
-                if (step == 0) copy_tile();  // where the tile before was: all warps have read it
+                if (step == 0) {
+                    copy_tile();  // where the tile before was: all warps have read it
+                    make_next();
+                }
                 add(acc, now);
             }
         } while (next_copy < end + stages - 1);
     }
 
   private:
+    static constexpr unsigned stage_bytes = TileA::bytes + B::stage_bytes;
+    static_assert(stages >= (B::is_made ? 3 : 2), "one is multiplied, another one is on its way");
     TileCopy<TileA> copy_a;
-    TileCopy<TileB> copy_b;
+    B b;
     FragmentReader<TileA, true> read_a;
     FragmentReader<TileB, false> read_b;
     unsigned next_copy;                        // tile of k to copy next, stages - 1 before it is multiplied
     unsigned end_of_whole, end;                // the first that has something beyond an edge; behind the last
     unsigned thread, row, column;              // for the sites: this lane's in its fragments
     unsigned write_stage = 0, read_stage = 0;  // in bytes
+    unsigned made = 0, made_to;                // of two tiles that are made the one to read; where they are
 
     static __device__ void next_stage(unsigned& stage) {
         stage = stage == (stages - 1) * stage_bytes ? 0 : stage + stage_bytes;
@@ -268,27 +299,38 @@ class TileProduct {
     __device__ void copy_tile() {
         if (next_copy < end_of_whole) {
             copy_a.copy_whole(write_stage);
-            copy_b.copy_whole(write_stage);
+            b.copy_whole(write_stage);
         } else if (next_copy < end) {
             copy_a.copy_part(write_stage);
-            copy_b.copy_part(write_stage);
+            b.copy_part(write_stage);
         }
         copy_a.advance();
-        copy_b.advance();
+        b.advance();
         ++next_copy;
         next_stage(write_stage);
         cp_async_commit_group();
     }
-    // The tile to multiply next has arrived, for all threads, and the one before it is read.
-    static __device__ void wait_for_tile() {
-        cp_async_wait_group<stages - 2>();
+    // The tile behind the one that is multiplied, of which copy_tile() has just begun the last but one.
+    __device__ void make_next() const {
+        if constexpr (B::is_made) {
+            const unsigned tile = next_copy - (stages - 1);
+            unsigned stage = read_stage;
+            next_stage(stage);
+            if (tile < end) b.make(made_to + (made ^ TileB::bytes), stage, tile * tile_k);
+        }
+    }
+    // The tile to multiply next has arrived (where `but` newer ones may be on their way), for all threads, and
+    // the one before it is read.
+    template <unsigned but> static __device__ void wait_for_tile() {
+        cp_async_wait_group<but>();
         __syncthreads();
     }
     __device__ void load(Fragments& to, unsigned step) const {
 #pragma unroll
         for (unsigned i = 0; i < blocks_m; ++i) read_a.load(to.a[i], read_stage, i, step);
 #pragma unroll
-        for (unsigned i = 0; i < blocks_n / 2; ++i) read_b.load(to.b[i], read_stage, i, step);
+        for (unsigned i = 0; i < blocks_n / 2; ++i)
+            read_b.load(to.b[i], B::is_made ? made : read_stage, i, step);
     }
     // The sites see a word: `word` elements along k, the first one in its lowest bits.
     __device__ void fill_sites(Fragments& of, unsigned first_k) const {
@@ -299,6 +341,9 @@ class TileProduct {
             for (unsigned j = 0; j < 4; ++j)
                 PTXGRAFT_HOT_SITE("prologue_a", "", mod(b32, x, of.a[i][j]),
                                   in(u32, row, row + 16 * i + j % 2 * 8), in(u32, k, k + j / 2 * 4 * word));
+        if constexpr (!B::is_made) fill_sites_of_b(of, k);
+    }
+    __device__ void fill_sites_of_b(Fragments& of, unsigned k) const {
 #pragma unroll
         for (unsigned i = 0; i < blocks_n / 2; ++i)
 #pragma unroll

@@ -22,6 +22,12 @@ __device__ inline void cp_async_zfill(unsigned to, const void* from, unsigned by
                  "l"(__cvta_generic_to_global(from)), "r"(bytes)
                  : "memory");
 }
+// One word, through L1: zeros where `is_inside` is not, and then nothing is read.
+__device__ inline void cp_async_word_zfill(unsigned to, const void* from, bool is_inside) {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to),
+                 "l"(__cvta_generic_to_global(from)), "r"(is_inside ? 4 : 0)
+                 : "memory");
+}
 __device__ inline void cp_async_commit_group() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 // Waits for all groups of this thread but the newest `but`.
 template <unsigned but> __device__ void cp_async_wait_group() {
@@ -56,6 +62,9 @@ __device__ inline void ld_shared(unsigned (&to)[4], unsigned at) {
                  : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
                  : "r"(at)
                  : "memory");
+}
+__device__ inline void st_shared(unsigned at, unsigned word) {
+    asm volatile("st.shared.b32 [%0], %1;" ::"r"(at), "r"(word) : "memory");
 }
 __device__ inline void st_shared(unsigned at, unsigned first, unsigned second) {
     asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(at), "r"(first), "r"(second) : "memory");

@@ -21,6 +21,8 @@ template <Narrow type> struct NarrowPiece {
     __device__ __forceinline__ void pair(unsigned i, float& low, float& high) const {
         if constexpr (type == Narrow::s8 || type == Narrow::u8) {
             low = integer(2 * i), high = integer(2 * i + 1);
+        } else if constexpr (!has_conversions) {
+            low = small_float(2 * i), high = small_float(2 * i + 1);
         } else {
             const auto bits = static_cast<unsigned short>(words[i / 2] >> i % 2 * 16);
             unsigned both;  // as f16
@@ -34,6 +36,21 @@ template <Narrow type> struct NarrowPiece {
     }
 
   private:
+#if __CUDA_ARCH__ >= 890
+    static constexpr bool has_conversions = true;  // cvt.rn.f16x2.e4m3x2 and its like
+#else
+    static constexpr bool has_conversions = false;
+#endif
+    // An e5m2 is the upper half of an f16. An e4m3's exponent and fraction stand at the top of those of an
+    // f32, whose bias is 120 more; its largest magnitude is NaN.
+    __device__ __forceinline__ float small_float(unsigned i) const {
+        const unsigned byte = words[i / 4] >> i % 4 * 8 & 0xFF;
+        if constexpr (type == Narrow::e5m2) return to_f32(f16{static_cast<unsigned short>(byte << 8)});
+        const unsigned magnitude = byte & 0x7F;
+        const float two_120 = __uint_as_float((127u + 120u) << 23);
+        const float value = __uint_as_float(byte << 24 & 0x80000000 | magnitude << 20) * two_120;
+        return magnitude == 0x7F ? __uint_as_float(0x7FFFFFFF) : value;
+    }
     // Without I2F, which is slow: the integer, made positive, stands in the lowest bits of 2^23.
     __device__ __forceinline__ float integer(unsigned i) const {
         constexpr unsigned two_23 = 0x4B000000;
