@@ -35,6 +35,7 @@
 /// PTX_INJECT_END`. There the register of operand `v` is `%_x0`. Their policy allows everything.
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -190,6 +191,16 @@ class PTXGRAFT_API Sites {
 /// without an end, malformed operand lines, and clashing operand names, each with its place. Linear in bytes
 /// and in sites.
 [[nodiscard]] PTXGRAFT_API Expected<Sites> scan(std::string_view ptx);
+
+/// Where a place of a rendered text stands in a stub: in a copy of the site, or in the function that its copies
+/// call.
+struct StubPlace {
+    std::string site;
+    std::uint32_t line = 1;  ///< of the stub, from 1
+};
+/// None where the place is in no stub. Scans the text anew: for errors.
+[[nodiscard]] PTXGRAFT_API std::optional<StubPlace> find_stub_place(std::string_view ptx,
+                                                                    std::uint32_t offset);
 
 /// Splices stub text into every copy of the sites named, and changes no other byte; sites that are not named
 /// keep what they hold. The text is inserted as given (end it with a newline). `ptx` must be the text that

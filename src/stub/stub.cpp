@@ -28,19 +28,20 @@ std::string renamed(std::string_view text, const stub_check::CheckedText& checke
     return result.append(text, at);
 }
 
-// One leading tab per line, no blank lines, Unix line ends, in a scope where names of its own are declared.
+// One leading tab per line, Unix line ends, in a scope where names of its own are declared. Lines keep their
+// numbers, which errors tell; those without a word at the end are dropped.
 std::string lines_of(std::string_view text, bool needs_scope) {
-    constexpr std::string_view blanks = " \t\r\v\f";
-    std::string result = needs_scope ? "\t{\n" : "";
+    constexpr std::string_view blanks = " \t\r\v\f", blanks_and_ends = " \t\r\v\f\n";
+    text = text.substr(0, text.find_last_not_of(blanks_and_ends) + 1);
+    std::string result = needs_scope ? "\t{" : "";
     while (!text.empty()) {
         const std::size_t end = std::min(text.find('\n'), text.size());
         const std::string_view line = text.substr(0, end);
         text.remove_prefix(std::min(end + 1, text.size()));
         const std::size_t first = line.find_first_not_of(blanks);
-        if (first == std::string_view::npos) continue;
-        result.append("\t")
-            .append(line.substr(first, line.find_last_not_of(blanks) + 1 - first))
-            .append("\n");
+        if (first != std::string_view::npos)
+            result.append("\t").append(line.substr(first, line.find_last_not_of(blanks) + 1 - first));
+        result.append("\n");
     }
     return needs_scope ? result.append("\t}\n") : result;
 }

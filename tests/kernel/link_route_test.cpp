@@ -232,6 +232,35 @@ TEST(LinkRoute, ErrorsOfTheAssemblerNameTheStub) {
     EXPECT_EQ(lines[0], lines[2]);
 }
 
+// The line is the one in the file that the user wrote: with blank lines, comments and names of its own.
+TEST(LinkRoute, ErrorsOfTheAssemblerCountTheStubsOwnLines) {
+    const Skeleton allowed = skeleton_of(kernel(copy("allow warp") + copy("allow warp")));
+    const Site& site = *allowed.site("s");
+    const struct {
+        std::string text;
+        int line;
+    } rows[] = {{"redux.sync.min.f32 acc, acc, -1;\n", 1},
+                {"// header\n\n\tadd.f32 acc, acc, acc;\r\n redux.sync.min.f32 acc, acc, -1; // x\n\n", 4},
+                {"\n\n.reg .f32 %q;\n\nadd.f32 %q, acc, acc;\nredux.sync.min.f32 acc, %q, -1;\n", 6},
+                {"{\n.reg .f32 %q;\nadd.f32 %q, acc, acc;\n\nredux.sync.min.f32 acc, %q, -1;\n}\n", 5}};
+    const std::string outputs = "cvt.f64.f32 wide, acc;\nsetp.gt.f32 flag, acc, 0f41200000;\n";
+    for (const auto& row : rows) {
+        const auto stub = Stub::from_ptx(row.text + outputs, site);
+        ASSERT_TRUE(stub) << describe(stub.error(), row.text);
+        for (const Route route : {Route::inlined, Route::call, Route::link}) {
+            const auto code = allowed.assemble({{"s", *stub}}, {.routes = {.route = route}});
+            ASSERT_FALSE(code);
+            EXPECT_THAT(message(code.error()),
+                        HasSubstr("in the stub of site s, line " + std::to_string(row.line)))
+                << row.text << name(route);
+            ASSERT_TRUE(code.error().source);
+            const auto place = find_stub_place(code.error().source->text, code.error().span.begin);
+            ASSERT_TRUE(place);
+            EXPECT_EQ(place->line, static_cast<std::uint32_t>(row.line));
+        }
+    }
+}
+
 TEST(LinkRoute, ErrorsInTheSkeletonNameItsSourceLine) {
     std::string text = kernel(copy());
     text.insert(text.find("\tmov.u32 %r1, %tid.x;"), "\t.loc 1 42 7\n\tredux.sync.min.f32 %f1, %f1, -1;\n");
