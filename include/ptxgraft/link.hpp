@@ -133,6 +133,8 @@ class PTXGRAFT_API Assembler {
     virtual ~Assembler();
     [[nodiscard]] virtual std::string_view name() const = 0;  ///< "nvptxcompiler"
     [[nodiscard]] virtual std::string version() const = 0;    ///< "13.5.37"
+    /// Whether others work for it than this process: a timeout and a stop can end them.
+    [[nodiscard]] virtual bool is_other_process() const { return false; }
     /// Errors: Errc::assemble_failed with the place of the first error in `ptx` and the whole log as detail;
     /// Errc::performance_loss; Errc::module_refused when this assembler would silently change the module,
     /// with the span of the instruction; Errc::target_unknown; Errc::assemble_limit_exceeded;
@@ -169,8 +171,10 @@ struct PtxasOptions {
 /// An assembler by its name, as users write it: "" or "default" is default_assembler(), "nvptxcompiler" and
 /// "nvjitlink" those in process, "workers" and "workers:4" a worker_pool() of so many processes (of
 /// worker.hpp, with its defaults for all else), anything else the path of a ptxas. Each call makes a pool or
-/// a ptxas() of its own. Errors: Errc::assembler_not_usable.
-[[nodiscard]] PTXGRAFT_API Expected<std::shared_ptr<const Assembler>> find_assembler(std::string_view name);
+/// a ptxas() of its own, with the timeout that is said or theirs. Errors: Errc::assembler_not_usable;
+/// Errc::argument_invalid for a timeout of one in process, which nothing ends.
+[[nodiscard]] PTXGRAFT_API Expected<std::shared_ptr<const Assembler>> find_assembler(
+    std::string_view name, std::optional<std::chrono::milliseconds> timeout = {});
 
 struct DisassembleOptions {
     /// The path of nvdisasm. Empty: the first one in the folders of PATH, in `bin` of CUDA_HOME or

@@ -7,16 +7,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -44,6 +41,10 @@ Json json_of(std::size_t index, const Problem& problem) {
     Json json{{"index", index}};
     json.update(error_json(problem.error, problem.text, problem.what));
     if (!problem.site.empty()) json["site"] = problem.site;
+    // Of machine code: a text that nobody has seen, but for the stub.
+    if (const Error& error = problem.error; error.source && error.span.known())
+        if (const auto place = find_stub_place(error.source->text, error.span.begin))
+            json.update({{"site", place->site}, {"stub_line", place->line}});
     if (!problem.error.source && json.contains("line"))
         json["line"] = json["line"].get<std::size_t>() + problem.first_line - 1;
     return json;
@@ -73,7 +74,7 @@ bool is_of_another(std::string_view function, std::string_view suffix) {
 Json json_of(const MachineCode& code) {
     const Cubin& cubin = *code.cubin;
     Json json = Json::object();
-    if (code.routes.size() == 1) {
+    if (code.routes.size() == 1) {  // of several sites `routes` has them
         json["route"] = name(code.routes[0].route);
         json["reason"] = code.routes[0].reason;
     }
@@ -121,25 +122,44 @@ Json json_of(const MachineCode& code) {
     return json;
 }
 
+// A line of the list, for what is wrong with it.
+struct Line {
+    const std::string& text;
+    std::size_t number;
+    const std::string& list;
+
+    // The problem, at a site's name where it stands there.
+    [[nodiscard]] tl::unexpected<Problem> wrong(Error error, const std::string& site = {}) const {
+        const std::size_t found = site.empty() ? text.npos : text.find(Json(site).dump());
+        const auto begin = static_cast<std::uint32_t>(found == text.npos ? 0 : found);
+        if (!error.span.known()) error.span = {begin, begin + 1};
+        return tl::unexpected(Problem{std::move(error), site, list, text + "\n", number});
+    }
+};
+
 // A stub for a site: a stack program as a string, or {"program": …}, {"expr": …}, {"stub": FILE}.
-tl::expected<Stub, Problem> filling_of(const Site& site, const Json& value, stack::Constants constants) {
+tl::expected<Stub, Problem> filling_of(const Site& site, const Json& value, stack::Constants constants,
+                                       const Line& line) {
     const auto problem = [&](Error error, std::string what, std::string text) {
         return tl::unexpected(Problem{std::move(error), site.name, std::move(what), std::move(text)});
     };
     const bool is_object = value.is_object() && value.size() == 1 && value.begin()->is_string();
     const std::string kind = value.is_string() ? "program" : is_object ? value.begin().key() : std::string();
     if (kind != "program" && kind != "expr" && kind != "stub")
-        return problem(
+        return line.wrong(
             fail(Errc::argument_invalid,
                  fmt::format("the stub of site {} is a string, a stack program, or an object with one "
                              "of \"program\", \"expr\" and \"stub\"",
                              site.name))
                 .value(),
-            {}, {});
+            site.name);
     const std::string text = value.is_string() ? value.get<std::string>() : value.begin()->get<std::string>();
     if (kind == "stub") {
+        if (text == "-")
+            return line.wrong(fail(Errc::argument_invalid, "\"stub\" is the path of a file").value(),
+                              site.name);
         auto file = read_file(text);
-        if (!file) return problem(file.error(), {}, {});
+        if (!file) return line.wrong(file.error(), site.name);
         auto stub = is_ptx_file(text)
                         ? Stub::from_ptx(*file, site)
                         : stub_of(StubKind::file, *file, site, constants, stack::Leftover::allow);
@@ -162,32 +182,27 @@ Json parse_line(const std::string& line, std::string& twice) {
     });
 }
 
-tl::expected<std::vector<Graft>, Problem> candidate_of(const Skeleton& skeleton, const std::string& line,
-                                                       std::size_t number, const std::string& list,
+tl::expected<std::vector<Graft>, Problem> candidate_of(const Skeleton& skeleton, const Line& line,
                                                        stack::Constants constants) {
-    const auto at_line = [&](std::size_t at, std::string_view what) {
-        const auto begin = static_cast<std::uint32_t>(std::min(at, line.size()));
-        return tl::unexpected(Problem{
-            fail(Errc::argument_invalid, Span{begin, begin + 1}, fmt::format("this is no {}", what)).value(),
-            {},
-            list,
-            line,
-            number});
+    const auto at_byte = [&](std::size_t at, std::string_view what) {
+        const auto begin = static_cast<std::uint32_t>(std::min(at, line.text.size()));
+        return line.wrong(
+            fail(Errc::argument_invalid, Span{begin, begin + 1}, fmt::format("this is no {}", what)).value());
     };
     Json json;
     std::string twice;
     try {
-        json = parse_line(line, twice);
+        json = parse_line(line.text, twice);
     } catch (const Json::parse_error& error) {
-        return at_line(std::max<std::size_t>(error.byte, 1) - 1, "JSON");
+        return at_byte(std::max<std::size_t>(error.byte, 1) - 1, "JSON");
     }
-    if (!json.is_object()) return at_line(0, "object of sites and their stubs");
-    if (!twice.empty()) return tl::unexpected(Problem{fail(Errc::site_filled_twice, twice).value(), twice});
+    if (!json.is_object()) return at_byte(0, "object of sites and their stubs");
+    if (!twice.empty()) return line.wrong(fail(Errc::site_filled_twice, twice).value(), twice);
     std::vector<Graft> grafts;
     for (const auto& [name, value] : json.items()) {
         const auto site = skeleton.find_site(name);
-        if (!site) return tl::unexpected(Problem{site.error(), name});
-        auto stub = filling_of(**site, value, constants);
+        if (!site) return line.wrong(site.error(), name);
+        auto stub = filling_of(**site, value, constants, line);
         if (!stub) return tl::unexpected(std::move(stub.error()));
         grafts.emplace_back(name, std::move(*stub));
     }
@@ -211,7 +226,7 @@ class Report {
         ++errors_;
         put(index, json_line(json_of(index, problem)));
     }
-    // It was not done because of Ctrl-C.
+    // It was not done because of a signal.
     void stop(std::size_t index, const Problem& problem) {
         add(index, problem);
         --done_, --errors_;
@@ -221,7 +236,10 @@ class Report {
         json.update(json_of(code));
         if (!folder_.empty()) {
             const auto path = write(index, code);
-            if (!path) return add(index, Problem{path.error()});
+            if (!path) {
+                if (!unwritten_) unwritten_ = path.error();
+                return add(index, Problem{path.error()});
+            }
             json["file"] = *path;
         }
         cached_ += code.from != CacheLevel::none;
@@ -229,6 +247,7 @@ class Report {
     }
     // A full disk, or a reader that went away.
     void check() {
+        if (unwritten_) fail_work(*unwritten_);
         if (!stream()) fail_work(fail(Errc::file_not_writable, path_.empty() ? "-" : path_).value());
     }
     [[nodiscard]] std::size_t done() const { return done_; }
@@ -260,6 +279,7 @@ class Report {
     std::ofstream file_;
     std::map<std::size_t, std::string> waiting_;
     std::map<std::weak_ptr<const Cubin>, std::string, std::owner_less<>> shared_;
+    std::optional<Error> unwritten_;  // the first machine code that has no file
     std::size_t next_ = 0, done_ = 0, errors_ = 0, cached_ = 0;
 };
 
@@ -295,25 +315,6 @@ class Progress {
     Clock::time_point begin_ = Clock::now(), last_ = {};
 };
 
-// Asks for the stop when Ctrl-C has come.
-class Stopper {
-  public:
-    [[nodiscard]] std::stop_token token() const { return stop_.get_token(); }
-    [[nodiscard]] bool came() const { return interrupt_.came(); }
-
-  private:
-    Interrupt interrupt_;
-    std::stop_source stop_;
-    std::jthread watch_ = std::jthread([this](const std::stop_token& ended) {
-        std::mutex mutex;
-        std::unique_lock lock(mutex);
-        std::condition_variable_any wait;
-        while (!ended.stop_requested() && !interrupt_.came())
-            wait.wait_for(lock, ended, std::chrono::milliseconds(50), [] { return false; });
-        if (interrupt_.came()) stop_.request_stop();
-    });
-};
-
 bool is_stopped(const Error& error, const Stopper& stopper) {
     return stopper.came() && (error.code == Errc::work_stopped || error.code == Errc::assembler_ended);
 }
@@ -326,6 +327,8 @@ std::string report_of(const MachineCode& code) { return json_line(json_of(code))
 
 void make_candidates(const Input& input, const CandidateFlags& flags, const GraftOptions& options) {
     const std::vector<std::string> lines = lines_of(take(read_file(flags.list)));
+    if (std::error_code none; fs::equivalent(flags.list, flags.report, none))
+        fail_usage("--report would replace the list of --candidates");
     Report report(flags);
     const Stopper stopper;
     GraftOptions with_stop = options;
@@ -337,7 +340,7 @@ void make_candidates(const Input& input, const CandidateFlags& flags, const Graf
         std::vector<std::size_t> indices;
         const std::size_t last = std::min(first + candidates_per_part, lines.size());
         for (std::size_t i = first; i < last; ++i) {
-            auto candidate = candidate_of(input.skeleton, lines[i], i + 1, list, flags.constants);
+            auto candidate = candidate_of(input.skeleton, {lines[i], i + 1, list}, flags.constants);
             if (!candidate) {
                 report.add(i, candidate.error());
                 continue;
@@ -360,9 +363,8 @@ void make_candidates(const Input& input, const CandidateFlags& flags, const Graf
         report.check();
     }
     if (stopper.came())
-        throw Failure{
-            fmt::format("stopped by Ctrl-C: {} of {} candidates are done\n", report.done(), lines.size()),
-            interrupted};
+        throw Interrupt::failure(
+            fmt::format(": {} of {} candidates are done\n", report.done(), lines.size()));
 }
 
 }  // namespace ptxgraft::cli

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <span>
@@ -12,6 +13,7 @@
 
 #include "base/keep_memory.hpp"
 #include "candidates.hpp"
+#include "interrupt.hpp"
 #include "print_json.hpp"
 #include "ptxgraft/worker.hpp"
 #include "skeleton_input.hpp"
@@ -27,6 +29,7 @@ struct GraftVerbFlags {
     StubFlags stubs;
     CandidateFlags candidates;
     std::string assembler;
+    std::optional<std::uint32_t> timeout_ms;  // of the assembler
     std::vector<std::string> limits;
     bool allow_performance_loss = false;
 };
@@ -62,6 +65,7 @@ AssembleLimits limits_of(const std::vector<std::string>& texts) {
         const char* const end = given.value.data() + given.value.size();
         const auto [at, error] = std::from_chars(given.value.data(), end, number);
         if (error != std::errc() || at != end) fail_usage(fmt::format("'{}' is no number", given.value));
+        if (*row->second) fail_usage(fmt::format("--limit {} stands twice", given.name));
         *row->second = number;
     }
     return limits;
@@ -76,13 +80,27 @@ GraftOptions options_of(const GraftVerbFlags& flags) {
     return options;
 }
 
+// The one that is named, with the timeout that is said.
+std::shared_ptr<const Assembler> named_assembler(const GraftVerbFlags& flags) {
+    std::optional<std::chrono::milliseconds> timeout;
+    if (flags.timeout_ms) timeout = std::chrono::milliseconds(*flags.timeout_ms);
+    auto assembler = find_assembler(flags.assembler, timeout);
+    if (!assembler && assembler.error().code == Errc::argument_invalid)
+        fail_usage("--timeout: " + message(assembler.error(), {}));
+    return take(std::move(assembler));
+}
+
 void write_cubin(const Input& input, std::span<const Graft> grafts, const GraftVerbFlags& flags,
                  const std::optional<Cache>& cache) {
-    const auto assembler = take(find_assembler(flags.assembler));
+    const auto assembler = named_assembler(flags);
+    std::optional<Stopper> stopper;  // of what can be stopped
+    if (assembler->is_other_process()) stopper.emplace();
     GraftOptions options = options_of(flags);
     options.assembler = assembler.get();
     options.cache = cache ? &*cache : nullptr;
+    if (stopper) options.assemble.stop = stopper->token();
     auto code = input.skeleton.assemble(grafts, options);
+    if (!code && stopper && stopper->came()) throw Interrupt::failure();
     if (!code) {
         Error error = code.error();
         if (error.source &&
@@ -110,6 +128,9 @@ void write_ptx(const Input& input, std::span<const Graft> grafts, const GraftVer
     if (uses(wanted, Route::link))
         fail_usage(
             "the link route makes machine code only: -o OUT.cubin; as PTX its stubs are those of call");
+    if (!flags.assembler.empty() || flags.timeout_ms || !flags.limits.empty() || flags.allow_performance_loss)
+        fail_usage(
+            "--assembler, --timeout, --limit and --allow-performance-loss are of machine code: -o OUT.cubin");
     const auto [ptx, routes] =
         take(input.skeleton.render_by(grafts, wanted), input.skeleton.ptx(), input.ptx_name(0));
     if (flags.report != "-") print_routes(flags.stubs, routes);
@@ -121,22 +142,44 @@ void write_ptx(const Input& input, std::span<const Graft> grafts, const GraftVer
 }
 
 // In processes of their own unless somebody is named: what hangs or explodes is one candidate's error.
+std::shared_ptr<const Assembler> assembler_of_many(const GraftVerbFlags& flags) {
+    constexpr std::uint32_t usual_ms = 60'000;
+    const std::chrono::milliseconds timeout(flags.timeout_ms.value_or(usual_ms));
+    if (flags.assembler.empty())
+        return take(worker_pool({.workers = flags.candidates.jobs, .timeout = timeout}));
+    auto assembler = named_assembler(flags);
+    if (flags.timeout_ms || !assembler->is_other_process()) return assembler;
+    return take(find_assembler(flags.assembler, timeout));
+}
+
+// What would be an error of each candidate is said once: sites that are not there, and a target that the
+// assembler does not have.
+void check_of_all(const Input& input, const GraftOptions& options) {
+    for (const auto& [site, route] : options.routes.sites) (void)take(input.skeleton.find_site(site));
+    if (options.assemble.target.empty()) return;
+    std::string head;
+    for (const std::string& line : lines_of(input.skeleton.ptx()))
+        if (line.starts_with(".version") || line.starts_with(".target") || line.starts_with(".address_size"))
+            head += line + "\n";
+    const auto empty = options.assembler->assemble(head, options.assemble);
+    if (!empty) fail_work(empty.error(), head, "the skeleton's head");
+}
+
 void graft_many(const Input& input, const GraftVerbFlags& flags, const std::optional<Cache>& cache) {
     if (!flags.stubs.files.empty() || !flags.stubs.programs.empty() || !flags.stubs.expressions.empty())
         fail_usage("--candidates says what fills the sites: no --stub, --program or --expr beside it");
     CandidateFlags candidates = flags.candidates;
     candidates.report = flags.report;
     candidates.constants = flags.stubs.constants;
+    if (flags.output.ends_with(".cubin") || flags.output.ends_with(".ptx"))
+        fail_usage("-o names a folder where there are --candidates");
     if (flags.output != "-") candidates.folder = flags.output;
-    const auto assembler =
-        flags.assembler.empty()
-            ? take(worker_pool(
-                  {.workers = candidates.jobs, .timeout = std::chrono::milliseconds(candidates.timeout_ms)}))
-            : take(find_assembler(flags.assembler));
+    const auto assembler = assembler_of_many(flags);
     const Cache memory = take(Cache::open());
     GraftOptions options = options_of(flags);
     options.assembler = assembler.get();
     options.cache = cache ? &*cache : &memory;
+    check_of_all(input, options);
     if (uses(options.routes, Route::automatic)) {
         const auto prepared = input.skeleton.prepare(options);
         if (!prepared) fail_work(prepared.error(), input.skeleton.ptx(), input.ptx_name(0));
@@ -172,10 +215,10 @@ void add_graft(CLI::App& app) {
         "-o,--output", flags->output,
         "OUT.ptx or OUT.cubin (default: PTX to standard output); with --candidates a folder, for "
         "INDEX.cubin");
-    verb->add_option(
+    auto* const candidates = verb->add_option(
         "--candidates", flags->candidates.list,
         "JSON lines, each a candidate: {\"SITE\": \"PROGRAM\", \"SITE\": {\"expr\": \"TEXT\"}, \"SITE\": "
-        "{\"stub\": \"FILE\"}}");
+        "{\"stub\": \"FILE\"}}; a FILE is relative to the current folder");
     auto* const report = verb->add_option(
         "--report", flags->report,
         "JSON of the machine code, or of PTX its routes; with --candidates a line for each, in their order "
@@ -183,13 +226,18 @@ void add_graft(CLI::App& app) {
     verb->add_flag_callback(
             "--json", [flags] { flags->report = "-"; }, "The same as --report -")
         ->excludes(report);
-    verb->add_option("--jobs", flags->candidates.jobs, "Candidates at once (default: as many as processors)");
+    verb->add_option("--jobs", flags->candidates.jobs, "Candidates at once (default: as many as processors)")
+        ->needs(candidates);
     verb->add_option("--variants-per-module", flags->candidates.variants_per_module,
                      "Of --candidates so many are assembled as one module, in which the names of each have a "
                      "\"suffix\" of its own (default: 1)")
-        ->check(CLI::PositiveNumber);
-    verb->add_option("--timeout", flags->candidates.timeout_ms,
-                     "Milliseconds of the assembler for a module of --candidates (default: 60000)");
+        ->check(CLI::Range(1, 65536))
+        ->needs(candidates);
+    verb->add_option(
+            "--timeout", flags->timeout_ms,
+            "Milliseconds for a module, of workers and of a ptxas; then it is ended (default: 300000, "
+            "of --candidates 60000)")
+        ->check(CLI::Range(1, 2'000'000'000));
     verb->add_option(
         "--assembler", flags->assembler,
         "default, nvptxcompiler, nvjitlink, workers[:N] (N processes), or the path of a ptxas (with "

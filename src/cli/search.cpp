@@ -252,7 +252,7 @@ void enumerate_task(const search::Task& task, const SearchFlags& flags) {
                               *flags.enumerates)
                 : "given up before all were tried",
             found.trials);
-    if (watch.came()) throw Failure{"stopped by Ctrl-C\n", interrupted};
+    if (watch.came()) throw Interrupt::failure();
 }
 
 // What another archive found right is judged first, in a new one.
@@ -268,7 +268,7 @@ Expected<search::Search> open_search(const search::Task& task, const SearchFlags
     }
     const Watch watch;
     auto opened = search::open(task, flags.archive, std::move(first), &watch.stop());
-    if (watch.came()) throw Failure{"stopped by Ctrl-C\n", interrupted};
+    if (watch.came()) throw Interrupt::failure();
     if (!opened && opened.error().code == Errc::archive_differs) {
         const auto& detail = opened.error().detail;
         return fail(Errc::archive_differs,
@@ -328,7 +328,7 @@ void search_task(const SearchFlags& flags) {
     }
     if (task.is_timed() && summary.stop != search::Stop::asked && !front.empty())
         confirm_best(search, task, flags);
-    if (summary.stop == search::Stop::asked) throw Failure{"stopped by Ctrl-C\n", interrupted};
+    if (summary.stop == search::Stop::asked) throw Interrupt::failure();
 }
 
 // A stub as PTX, which `graft --stub SITE=FILE.ptx` takes, below the program that it is compiled from.

@@ -63,6 +63,7 @@ class CachedAssembler final : public Assembler {
 
     std::string_view name() const override { return assembler_->name(); }
     std::string version() const override { return assembler_->version(); }
+    bool is_other_process() const override { return assembler_->is_other_process(); }
 
     Expected<Cubin> assemble(std::string_view ptx, const AssembleOptions& options) const override {
         const auto key = assembly_key(ptx, options, *assembler_);

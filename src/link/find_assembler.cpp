@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "base/try.hpp"
@@ -29,15 +30,22 @@ Expected<unsigned> worker_count(std::string_view text) {
 
 }  // namespace
 
-Expected<std::shared_ptr<const Assembler>> find_assembler(std::string_view name) {
-    constexpr std::string_view workers = "workers:";
+Expected<std::shared_ptr<const Assembler>> find_assembler(std::string_view name,
+                                                          std::optional<std::chrono::milliseconds> timeout) {
+    constexpr std::string_view workers = "workers:",
+                               in_process[] = {"", "default", "nvptxcompiler", "nvjitlink"};
+    if (timeout && std::ranges::find(in_process, name) != std::end(in_process))
+        return fail(Errc::argument_invalid,
+                    "an assembler in the own process takes no timeout; workers, or the path of a ptxas, do");
+    WorkerPoolOptions pool;
+    PtxasOptions program;
+    if (timeout) pool.timeout = program.timeout = *timeout;
     if (name.empty() || name == "default") return own(&default_assembler(), name);
     if (name == "nvptxcompiler") return own(nvptxcompiler(), name);
     if (name == "nvjitlink") return own(nvjitlink(), name);
-    if (name == "workers") return worker_pool();
-    if (name.starts_with(workers))
-        return worker_pool({.workers = TRY(worker_count(name.substr(workers.size())))});
-    return ptxas(std::string(name));
+    if (name.starts_with(workers)) pool.workers = TRY(worker_count(name.substr(workers.size())));
+    if (name == "workers" || name.starts_with(workers)) return worker_pool(pool);
+    return ptxas(std::string(name), program);
 }
 
 }  // namespace ptxgraft

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <thread>
 
 #include "base/try.hpp"
 
@@ -161,6 +163,20 @@ Expected<pid_t> start_process(const ProcessStart& start) {
     return error == 0 ? Expected<pid_t>(id) : cannot_start(program, error);
 }
 
+namespace {
+
+// Where this process is killed, nobody is left to end the child: then it ends when it has worked as long as it
+// might have been waited for, on all processors.
+void limit_time(pid_t child, const Patience& patience) {
+    using std::chrono::ceil, std::chrono::seconds;
+    const auto left = static_cast<rlim_t>(std::max<long long>(ceil<seconds>(patience.left()).count(), 0) + 1);
+    const rlim_t most = left * std::max(1u, std::thread::hardware_concurrency());
+    const rlimit limit{most, most};
+    ::prlimit(child, RLIMIT_CPU, &limit, nullptr);
+}
+
+}  // namespace
+
 Expected<ProcessEnd> run_process(const std::vector<std::string>& arguments, const std::string& folder,
                                  const Patience& patience) {
     int ends[2];
@@ -168,6 +184,7 @@ Expected<ProcessEnd> run_process(const std::vector<std::string>& arguments, cons
     File output(ends[0]), input(ends[1]);
     Child child(TRY(start_process({.arguments = arguments, .folder = folder, .output = input.number()})));
     input.close();
+    limit_time(child.id(), patience);
     ProcessEnd end;
     end.waited = read_all(output.number(), patience, end.output);
     if (end.waited == Wait::done) end.waited = child.wait(patience);

@@ -41,6 +41,7 @@ class Patience {
 
     /// Until one of poll's events happens to the file; of -1, which none happen to, at most a millisecond.
     [[nodiscard]] Wait wait(int file, short events) const;
+    [[nodiscard]] Clock::duration left() const { return end_ - Clock::now(); }
 
   private:
     struct Waker {

@@ -30,6 +30,7 @@ class Ptxas final : public Assembler {
 
     std::string_view name() const override { return "ptxas"; }
     std::string version() const override { return version_; }
+    bool is_other_process() const override { return true; }
 
     Expected<Cubin> assemble(std::string_view ptx, const AssembleOptions& options) const override {
         const auto assembly = TRY(begin_assembly(ptx, options));

@@ -73,6 +73,116 @@ TEST_F(Cli, CandidatesGiveALineEach) {
     }
 }
 
+// Each of a candidate's errors has a place that its author can see.
+TEST_F(Cli, CandidatesErrorsHavePlaces) {
+    write_file("broken.ptx", "// a stub\n\nmov.b32 _acc, _bias;\nmin.f32 _acc, _acc, _bias, _acc;\n");
+    write_file("list.jsonl", R"({"epilogue": "acc bias add.f32 -> acc"}
+
+{"initial": "1.0 -> acc", "epilogue": 5}
+{"nowhere": "1.0 -> acc"}
+{"epilogue": {"stub": "-"}}
+{"epilogue": {"stub": "missing.ptx"}}
+{"epilogue": {"stub": "broken.ptx"}}
+)");
+    const Result result = ptxgraft({"graft", gemm, "--candidates", "list.jsonl", "--no-cache"});
+    ASSERT_EQ(result.status, 0) << result.err;
+    const std::vector<Json> lines = lines_of(result.out);
+    ASSERT_EQ(lines.size(), 7u);
+    for (const auto& [index, column] : {std::pair{1, 1}, {2, 27}, {3, 2}, {4, 2}, {5, 2}}) {
+        EXPECT_EQ(lines[index]["in"], "list.jsonl") << lines[index];
+        EXPECT_EQ(lines[index]["line"], index + 1) << lines[index];
+        EXPECT_EQ(lines[index]["column"], column) << lines[index];
+    }
+    EXPECT_EQ(lines[6]["code"], "assemble_failed");  // sm_75 has no minimum of three
+    EXPECT_EQ(lines[6]["site"], "epilogue");
+    EXPECT_EQ(lines[6]["stub_line"], 4);
+}
+
+TEST_F(Cli, CandidatesThatNothingCanBecomeOfFailAtOnce) {
+    write_file("list.jsonl", "{\"epilogue\": \"acc bias add.f32 -> acc\"}\n");
+    const std::vector<std::string> words{"graft", gemm, "--candidates", "list.jsonl", "--no-cache"};
+    const auto with = [&](std::vector<std::string> more) {
+        more.insert(more.begin(), words.begin(), words.end());
+        return ptxgraft(more);
+    };
+    EXPECT_EQ(with({"--report", "list.jsonl"}).status, 2);
+    EXPECT_EQ(with({"--report", "./list.jsonl"}).status, 2);
+    EXPECT_THAT(read_file("list.jsonl"), HasSubstr("epilogue"));
+    EXPECT_EQ(with({"--route", "nowhere=call"}).status, 1);
+    EXPECT_EQ(with({"-o", "one.cubin"}).status, 2);
+    EXPECT_EQ(with({"--limit", "code=1", "--limit", "code=2"}).status, 2);
+    EXPECT_EQ(with({"--variants-per-module", "0"}).status, 2);
+    EXPECT_EQ(with({"--assembler", "nvptxcompiler", "--timeout", "1000"}).status, 2);
+    for (const std::vector<std::string>& only_of_many :
+         {std::vector<std::string>{"--jobs", "2"}, {"--variants-per-module", "2"}}) {
+        std::vector<std::string> one{"graft", gemm, "-o", "one.cubin"};
+        one.insert(one.end(), only_of_many.begin(), only_of_many.end());
+        EXPECT_EQ(ptxgraft(one).status, 2) << only_of_many[0];
+    }
+    EXPECT_EQ(ptxgraft({"graft", gemm, "-o", "one.ptx", "--limit", "registers=1"}).status, 2);
+    // The lines say it, and so does the status.
+    fs::create_directory("out");
+    fs::create_directory("out/0.cubin");
+    const Result unwritten = with({"-o", "out"});
+    EXPECT_EQ(unwritten.status, 1);
+    EXPECT_THAT(unwritten.out, HasSubstr("file_not_writable"));
+}
+
+std::string endless_stub() {
+    std::string text;
+    for (int i = 0; i < 40'000; ++i)
+        text += "fma.rn.f32 _acc, _acc, _bias, _acc;\ndiv.rn.f32 _acc, _bias, _acc;\n";
+    return text;
+}
+
+// A compile bomb is one candidate's error, whoever assembles in a process of its own.
+TEST_F(Cli, CandidatesTimeoutHoldsForNamedAssemblersToo) {
+    write_file("bomb.ptx", endless_stub());
+    write_file("list.jsonl",
+               "{\"epilogue\": {\"stub\": \"bomb.ptx\"}}\n{\"epilogue\": \"acc bias add.f32 -> acc\"}\n");
+    const Result result = ptxgraft({"graft", gemm, "--candidates", "list.jsonl", "--no-cache", "--assembler",
+                                    "workers:1", "--timeout", "3000"});
+    ASSERT_EQ(result.status, 0) << result.err;
+    const std::vector<Json> lines = lines_of(result.out);
+    ASSERT_EQ(lines.size(), 2u);
+    EXPECT_EQ(lines[0]["code"], "assembler_ended") << lines[0];
+    EXPECT_THAT(std::string(lines[0]["error"]), HasSubstr("3000 ms"));
+    EXPECT_FALSE(lines[1].contains("error")) << lines[1];
+    const Result one = ptxgraft({"graft", gemm, "--stub", "epilogue=bomb.ptx", "-o", "one.cubin",
+                                 "--no-cache", "--assembler", "workers", "--timeout", "100"});
+    EXPECT_EQ(one.status, 1);
+    EXPECT_THAT(one.err, HasSubstr("100 ms"));
+}
+
+// A program that is asked to end takes its ptxas with it, and its folder.
+TEST_F(Cli, GraftEndsItsPtxasWithItself) {
+    write_file("ptxas",
+               "#!/bin/sh\nif [ \"$1\" = --version ]; then echo 'Cuda compilation tools, release 13.0, "
+               "V13.0.88'; exit; fi\necho $$ $PWD > " +
+                   (fs::current_path() / "running").string() + "\nexec sleep 1000\n");
+    fs::permissions("ptxas", fs::perms::owner_all);
+    for (const auto& [signal, status] : {std::pair{SIGINT, 130}, {SIGTERM, 143}, {SIGHUP, 129}}) {
+        fs::remove("running");
+        const pid_t child = begin({"graft", gemm, "-o", "one.cubin", "--no-cache", "--assembler", "./ptxas"});
+        std::string said;
+        for (int i = 0; i < 1000 && !said.ends_with('\n'); ++i) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+            if (fs::exists("running")) said = read_file("running");
+        }
+        ASSERT_TRUE(said.ends_with('\n'));
+        kill(child, signal);
+        const Result result = result_of(child);
+        EXPECT_EQ(result.status, status) << result.err;
+        EXPECT_THAT(result.err, HasSubstr("stopped by "));
+        std::istringstream in(said);
+        pid_t theirs = 0;
+        std::string folder;
+        in >> theirs >> folder;
+        EXPECT_EQ(kill(theirs, 0), -1);
+        EXPECT_FALSE(fs::exists(folder)) << folder;
+    }
+}
+
 TEST_F(Cli, CandidatesAreKeptBetweenRuns) {
     write_file("list.jsonl", list);
     write_file("relu.stub", "acc 0.0 max.f32 -> acc\n");

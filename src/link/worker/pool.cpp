@@ -40,6 +40,7 @@ class WorkerPool final : public Assembler {
 
     std::string_view name() const override { return hello_.assembler; }
     std::string version() const override { return hello_.version; }
+    bool is_other_process() const override { return true; }
 
     Expected<Cubin> assemble(std::string_view ptx, const AssembleOptions& options) const override {
         // What needs no worker: the errors are those of the assembler itself.
@@ -85,7 +86,10 @@ class WorkerPool final : public Assembler {
             if (!is_ours_)
                 return fail(Errc::assembler_ended, "the caller's stop came while all workers were busy");
             if (process_ && process_->is_ready()) return process_.get();
-            process_ = TRY(Process::start(pool_.setup_, stop_));
+            auto process = Process::start(pool_.setup_, stop_);
+            // One that is killed while it starts is no more than one that is killed idle.
+            if (!process && !stop_.stop_requested()) process = Process::start(pool_.setup_, stop_);
+            process_ = TRY(std::move(process));
             if (process_->hello() == pool_.hello_) return process_.get();
             return fail(Errc::assembler_not_usable, pool_.setup_.program + " is another than it was");
         }
