@@ -40,7 +40,8 @@ std::string lines_of(std::string_view text, bool needs_scope) {
         text.remove_prefix(std::min(end + 1, text.size()));
         const std::size_t first = line.find_first_not_of(blanks);
         if (first != std::string_view::npos)
-            result.append("\t").append(line.substr(first, line.find_last_not_of(blanks) + 1 - first));
+            result.append(result == "\t{" ? " " : "\t")
+                .append(line.substr(first, line.find_last_not_of(blanks) + 1 - first));
         result.append("\n");
     }
     return needs_scope ? result.append("\t}\n") : result;

@@ -43,7 +43,7 @@ class QuantisedB {
 
     // The first stage begins at `to`, and the next ones so many bytes further on as a has too.
     __device__ QuantisedB(const Matrices<Matrix>& of, unsigned column, unsigned first_tile, unsigned to)
-        : copy(of.b.elements, of.n, of.k * bits_of(type_b) / 8, of.pitch_b, column,
+        : copy(of.b.elements, of.n, of.k / (8 / bits_of(type_b)), of.pitch_b, column,
                first_tile * StoredTile::depth, to),
           scales(of.b.scales),
           n(of.n),

@@ -195,7 +195,8 @@ class CasesReader {
             made.push_back((random.next() & all) >> (random.below(2) == 0 ? 0 : random.below(width)));
         // the edges of one operand meet others of the next
         if (salt > 1)
-            std::ranges::rotate(made, made.begin() + static_cast<std::ptrdiff_t>(salt * 7 % made.size()));
+            std::rotate(made.begin(), made.begin() + static_cast<std::ptrdiff_t>(salt * 7 % made.size()),
+                        made.end());
         return made;
     }
 
