@@ -25,7 +25,8 @@ extern "C" __global__ void __launch_bounds__(threads)
 
     const TilePlace place = place_of_block(blockIdx.x, m, n);
     Accumulators acc = {};
-    TileProduct<PlainB> product({a, b, m, n, k, pitch_a, pitch_b}, place, 0, (k + tile_k - 1) / tile_k, shared);
+    TileProduct<PlainB> product({a, b, m, n, k, pitch_a, pitch_b}, place, 0, (k + tile_k - 1) / tile_k,
+                                shared);
     product.multiply(acc);
     store({c, residual, bias, row_scale, column_scale, m, n, batch, statistics}, acc, place, shared);
 }

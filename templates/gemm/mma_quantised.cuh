@@ -71,7 +71,8 @@ class QuantisedB {
         first_k += tile_k;
     }
     // Of the tile in that stage, which begins at k, a tile of a's type at `to`. A thread reads 16 elements of
-    // every so many columns, and writes two pieces of each; one column after the other, for the sake of registers.
+    // every so many columns, and writes two pieces of each; one column after the other, for the sake of
+    // registers.
     __device__ void make(unsigned to, unsigned stage, unsigned k) const {
 #pragma unroll 1
         for (unsigned i = 0; i < pieces; ++i) {

@@ -1,5 +1,5 @@
-// What the references of gemm/mma and the kernels like it have in common, in double precision: a thread for each
-// element of c, plain loops.
+// What the references of gemm/mma and the kernels like it have in common, in double precision: a thread for
+// each element of c, plain loops.
 #pragma once
 #include <ptxgraft/site.cuh>
 
