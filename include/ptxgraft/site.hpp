@@ -192,8 +192,8 @@ class PTXGRAFT_API Sites {
 /// and in sites.
 [[nodiscard]] PTXGRAFT_API Expected<Sites> scan(std::string_view ptx);
 
-/// Where a place of a rendered text stands in a stub: in a copy of the site, or in the function that its copies
-/// call.
+/// Where a place of a rendered text stands in a stub: in a copy of the site, or in the function that its
+/// copies call.
 struct StubPlace {
     std::string site;
     std::uint32_t line = 1;  ///< of the stub, from 1

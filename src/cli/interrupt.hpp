@@ -22,8 +22,8 @@ class Interrupt {
     Interrupt& operator=(const Interrupt&) = delete;
     [[nodiscard]] bool came() const;
 
-    /// The end of a verb that was stopped by the last one: "stopped by Ctrl-C", what `more` says (whole lines, or nothing),
-    /// and a status of 128 and the signal's number.
+    /// The end of a verb that was stopped by the last one: "stopped by Ctrl-C", what `more` says (whole
+    /// lines, or nothing), and a status of 128 and the signal's number.
     [[nodiscard]] static Failure failure(const std::string& more = "\n");
 
   private:

@@ -105,9 +105,9 @@ std::uint64_t Specialisation::operator[](std::string_view name) const {
     const bool is_dynamic = std::ranges::find(dynamic_, name) != dynamic_.end();
     std::vector<std::string_view> names;  // no std::views::keys: clang 14 does not compile libstdc++ 12's
     for (const auto& [known, size] : sizes_) names.push_back(known);
-    keep(is_dynamic ? fmt::format("{}: it is known when the kernel runs, see dynamic_extent()", name)
-                    : fmt::format("{} has nothing named {}; there are: {}", name_, name,
-                                  fmt::join(names, ", ")));
+    keep(is_dynamic
+             ? fmt::format("{}: it is known when the kernel runs, see dynamic_extent()", name)
+             : fmt::format("{} has nothing named {}; there are: {}", name_, name, fmt::join(names, ", ")));
     return 1;  // harmless in divisions
 }
 

@@ -165,8 +165,8 @@ Expected<pid_t> start_process(const ProcessStart& start) {
 
 namespace {
 
-// Where this process is killed, nobody is left to end the child: then it ends when it has worked as long as it
-// might have been waited for, on all processors.
+// Where this process is killed, nobody is left to end the child: then it ends when it has worked as long as
+// it might have been waited for, on all processors.
 void limit_time(pid_t child, const Patience& patience) {
     using std::chrono::ceil, std::chrono::seconds;
     const auto left = static_cast<rlim_t>(std::max<long long>(ceil<seconds>(patience.left()).count(), 0) + 1);

@@ -188,7 +188,7 @@ Expected<Choices> Template::complete(const Choices& choices) const {
     for (const TemplateTunable& tunable : data_->tunables) complete.emplace(tunable.name, tunable.usual);
     for (const auto& [name, value] : choices) {
         const auto tunable = std::find_if(data_->tunables.begin(), data_->tunables.end(),
-                                          [&name = name](const TemplateTunable& t) { return t.name == name; });
+                                          [&name = name](const auto& one) { return one.name == name; });
         if (tunable == data_->tunables.end()) {
             std::vector<std::string> names;
             for (const TemplateTunable& one : data_->tunables) names.push_back(one.name);

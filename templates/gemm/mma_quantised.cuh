@@ -111,8 +111,8 @@ class QuantisedB {
         if (!scales) return;
         each_scale([&](unsigned col) {
             const unsigned col_of_b = column + col;
-            cp_async_word_zfill(scale_at(stage, col),
-                                scales + (1ull * col_of_b * groups + first_k / GROUP), col_of_b < n);
+            cp_async_word_zfill(scale_at(stage, col), scales + (1ull * col_of_b * groups + first_k / GROUP),
+                                col_of_b < n);
         });
     }
     // Of a tile's scales those that this thread copies.

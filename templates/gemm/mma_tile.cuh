@@ -52,7 +52,7 @@ static_assert(stages >= 2 && (warps == 4 || warps == 8), "");
 // or n: panels of 128 bytes of m or n, in which each k has a row.
 template <bool is_along_k_, unsigned span> struct TileLayout {
     static constexpr bool is_along_k = is_along_k_;
-    static constexpr unsigned unit = element_bytes, depth = tile_k;  // bytes of what is counted; of it along k
+    static constexpr unsigned unit = element_bytes, depth = tile_k;  // bytes of what is counted; along k
     static constexpr unsigned row_bytes = is_along_k ? tile_k * element_bytes : 128;
     static constexpr unsigned rows = is_along_k ? span : tile_k;
     static constexpr unsigned panels = is_along_k ? 1 : span * element_bytes / 128;
@@ -319,8 +319,8 @@ template <class B> class TileProduct {
             if (tile < end) b.make(made_to + (made ^ TileB::bytes), stage, tile * tile_k);
         }
     }
-    // The tile to multiply next has arrived (where `but` newer ones may be on their way), for all threads, and
-    // the one before it is read.
+    // The tile to multiply next has arrived (`but` newer ones may be on their way), for all threads, and the
+    // one before it is read.
     template <unsigned but> static __device__ void wait_for_tile() {
         cp_async_wait_group<but>();
         __syncthreads();
