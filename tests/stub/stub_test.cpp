@@ -38,25 +38,25 @@ INSTANTIATE_TEST_SUITE_P(
         // plain names become registers, in operands only
         Row{"add.f32 acc, acc, x; mov.u32 o, row;", "\tadd.f32 _acc, _acc, _x; mov.u32 _o, _row;\n"},
         Row{"mov.b32 o, frag2;\r\n\r\n   mov.f32 _frag0, frag3;   // keep acc here\r\n",
-            "\tmov.b32 _o, _frag2;\n\tmov.f32 _frag0, _frag3;   // keep acc here\n"},
+            "\tmov.b32 _o, _frag2;\n\n\tmov.f32 _frag0, _frag3;   // keep acc here\n"},
         Row{"@q mov.u32 o, 1;\n@!q mov.u32 o, 2;", "\t@_q mov.u32 _o, 1;\n\t@!_q mov.u32 _o, 2;\n"},
         // registers of its own, in a scope
         Row{".reg .f32 t<2>, u;\nmul.f32 t0, x, x;\nmov.f32 t1, t0; mov.f32 u, t1;\nmov.b32 o, u;",
-            "\t{\n\t.reg .f32 t<2>, u;\n\tmul.f32 t0, _x, _x;\n\tmov.f32 t1, t0; mov.f32 u, t1;\n\tmov.b32 "
+            "\t{ .reg .f32 t<2>, u;\n\tmul.f32 t0, _x, _x;\n\tmov.f32 t1, t0; mov.f32 u, t1;\n\tmov.b32 "
             "_o, u;\n\t}\n"},
         Row{"{ .reg .b32 %r1; mov.b32 %r1, x; { .reg .b32 %r1; mov.u32 %r1, %laneid; } mov.b32 o, %r1; }",
-            "\t{\n\t{ .reg .b32 %r1; mov.b32 %r1, _x; { .reg .b32 %r1; mov.u32 %r1, %laneid; } mov.b32 _o, "
+            "\t{ { .reg .b32 %r1; mov.b32 %r1, _x; { .reg .b32 %r1; mov.u32 %r1, %laneid; } mov.b32 _o, "
             "%r1; }\n\t}\n"},
         // bits agree with every type of their size, signed with unsigned
         Row{"add.s32 o, row, m; add.u32 m, m, 1;", "\tadd.s32 _o, _row, _m; add.u32 _m, _m, 1;\n"},
         Row{".reg .pred r; cvt.u32.u32 o, row; setp.lt.and.f32 r, x, acc, !q;",
-            "\t{\n\t.reg .pred r; cvt.u32.u32 _o, _row; setp.lt.and.f32 r, _x, _acc, !_q;\n\t}\n"},
+            "\t{ .reg .pred r; cvt.u32.u32 _o, _row; setp.lt.and.f32 r, _x, _acc, !_q;\n\t}\n"},
         Row{"mov.u32 o, %tid.x;", "\tmov.u32 _o, %tid.x;\n"},
         Row{"mov.u32 o, 1; max.f32 acc, acc, x, 0f00000000;",
             "\tmov.u32 _o, 1; max.f32 _acc, _acc, _x, 0f00000000;\n"},
         // forms that the table lacks are left to the assembler
         Row{".reg .f64 d; cvt.f64.f32 d, x; add.f64 d, d, d; cvt.rn.f32.f64 acc, d; mov.u32 o, 0;",
-            "\t{\n\t.reg .f64 d; cvt.f64.f32 d, _x; add.f64 d, d, d; cvt.rn.f32.f64 _acc, d; mov.u32 _o, "
+            "\t{ .reg .f64 d; cvt.f64.f32 d, _x; add.f64 d, d, d; cvt.rn.f32.f64 _acc, d; mov.u32 _o, "
             "0;\n\t}\n"},
         // effects that the policy allows
         Row{"ld.global.u32 o, [p+4];", "\tld.global.u32 _o, [_p+4];\n", Effect::load},
@@ -65,10 +65,10 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"mov.u32 o, 0; red.global.add.f32 [p], acc;", "\tmov.u32 _o, 0; red.global.add.f32 [_p], _acc;\n",
             Effect::atomic},
         Row{".reg .pred r; shfl.sync.bfly.b32 o|r, row, 1, 31, -1;",
-            "\t{\n\t.reg .pred r; shfl.sync.bfly.b32 _o|r, _row, 1, 31, -1;\n\t}\n", Effect::warp},
+            "\t{ .reg .pred r; shfl.sync.bfly.b32 _o|r, _row, 1, 31, -1;\n\t}\n", Effect::warp},
         Row{"activemask.b32 o;", "\tactivemask.b32 _o;\n", Effect::warp},
         Row{"mov.u32 o, 0;\n@q bra done;\nadd.f32 acc, acc, x;\ndone:",
-            "\t{\n\tmov.u32 _o, 0;\n\t@_q bra done;\n\tadd.f32 _acc, _acc, _x;\n\tdone:\n\t}\n",
+            "\t{ mov.u32 _o, 0;\n\t@_q bra done;\n\tadd.f32 _acc, _acc, _x;\n\tdone:\n\t}\n",
             Effect::branch}));
 
 // An `out` operand is written on every path, each of them another way, and read behind that.
