@@ -147,13 +147,15 @@ std::shared_ptr<const Assembler> assembler_of_many(const GraftVerbFlags& flags) 
     const std::chrono::milliseconds timeout(flags.timeout_ms.value_or(usual_ms));
     if (flags.assembler.empty())
         return take(worker_pool({.workers = flags.candidates.jobs, .timeout = timeout}));
-    auto assembler = named_assembler(flags);
-    if (flags.timeout_ms || !assembler->is_other_process()) return assembler;
-    return take(find_assembler(flags.assembler, timeout));
+    if (flags.timeout_ms) return named_assembler(flags);
+    auto assembler = find_assembler(flags.assembler, timeout);
+    if (!assembler && assembler.error().code == Errc::argument_invalid)  // in process: it takes none
+        assembler = find_assembler(flags.assembler);
+    return take(std::move(assembler));
 }
 
 // What would be an error of each candidate is said once: sites that are not there, and a target that the
-// assembler does not have.
+// assembler does not have, where it has the skeleton's own.
 void check_of_all(const Input& input, const GraftOptions& options) {
     for (const auto& [site, route] : options.routes.sites) (void)take(input.skeleton.find_site(site));
     if (options.assemble.target.empty()) return;
@@ -162,7 +164,10 @@ void check_of_all(const Input& input, const GraftOptions& options) {
         if (line.starts_with(".version") || line.starts_with(".target") || line.starts_with(".address_size"))
             head += line + "\n";
     const auto empty = options.assembler->assemble(head, options.assemble);
-    if (!empty) fail_work(empty.error(), head, "the skeleton's head");
+    AssembleOptions with_own = options.assemble;
+    with_own.target.clear();
+    if (!empty && options.assembler->assemble(head, with_own))
+        fail_work(empty.error(), head, "the skeleton's head");
 }
 
 void graft_many(const Input& input, const GraftVerbFlags& flags, const std::optional<Cache>& cache) {

@@ -15,8 +15,8 @@ class App;
 
 namespace ptxgraft::cli {
 
-/// Exit statuses of the program.
-enum Status : int { succeeded = 0, work_failed = 1, wrong_usage = 2, interrupted = 130 };
+/// Exit statuses of the program. Where a signal ended the work it is 128 and the signal's number.
+enum Status : int { succeeded = 0, work_failed = 1, wrong_usage = 2 };
 
 /// Thrown to end a verb: what to write to standard error (whole lines, or nothing) and the exit status.
 struct Failure {

@@ -110,6 +110,25 @@ TEST_F(Cli, CandidatesThatNothingCanBecomeOfFailAtOnce) {
     EXPECT_THAT(read_file("list.jsonl"), HasSubstr("epilogue"));
     EXPECT_EQ(with({"--route", "nowhere=call"}).status, 1);
     EXPECT_EQ(with({"-o", "one.cubin"}).status, 2);
+    // Targets are looked at once; heads of modules may be written as anybody likes.
+    write_file("free.ptx",
+               "  .version 8.0 .target sm_80\r\n  .address_size 64\n.visible .entry k() { ret; }\n");
+    write_file("none.jsonl", "{}\n");
+    const std::vector<std::string> free{"graft",      "free.ptx",   "--candidates",
+                                        "none.jsonl", "--no-cache", "--target"};
+    for (const std::string target : {"sm_80", "sm_90", "sm_90a"}) {
+        std::vector<std::string> words_of = free;
+        words_of.push_back(target);
+        const Result result = ptxgraft(words_of);
+        EXPECT_EQ(result.status, 0) << target << result.err;
+        EXPECT_FALSE(lines_of(result.out).at(0).contains("error")) << result.out;
+    }
+    EXPECT_EQ(ptxgraft({"template", "gemm/simt", "-o", "simt.ptx"}).status, 0);
+    for (const auto& [target, status] : {std::pair{"sm_10", 1}, {"sm_90a", 0}}) {
+        const Result result =
+            ptxgraft({"graft", "simt.ptx", "--candidates", "list.jsonl", "--no-cache", "--target", target});
+        EXPECT_EQ(result.status, status) << target << result.err;
+    }
     EXPECT_EQ(with({"--limit", "code=1", "--limit", "code=2"}).status, 2);
     EXPECT_EQ(with({"--variants-per-module", "0"}).status, 2);
     EXPECT_EQ(with({"--assembler", "nvptxcompiler", "--timeout", "1000"}).status, 2);

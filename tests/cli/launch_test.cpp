@@ -601,6 +601,16 @@ TEST_F(Cli, CtrlCEndsALaunch) {
             "loop.ptx:7:1: error: the launch was stopped: in loop, block (0, 0, 0), thread (0, 0, 0)\n"));
 }
 
+TEST_F(Cli, SigtermEndsALaunchToo) {
+    write_file("loop.ptx", endless);
+    const pid_t child = begin({"run", "loop.ptx", "--device", "emulator", "--budget", "0"});
+    std::this_thread::sleep_for(std::chrono::milliseconds(700));
+    kill(child, SIGTERM);
+    const Result result = result_of(child);
+    EXPECT_EQ(result.status, 143);
+    EXPECT_THAT(result.err, HasSubstr("the launch was stopped"));
+}
+
 TEST_F(Cli, EmptyClustersAreErrors) {
     write_file(
         "none.ptx",

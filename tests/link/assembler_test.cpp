@@ -236,6 +236,17 @@ TEST(FindAssembler, OtherNamesAreErrors) {
 
 // --- ptxas as a process
 
+// Whoever kills its owner with SIGKILL leaves nobody to end it.
+TEST(Ptxas, WorksNoLongerThanItsOwnerMightHaveWaited) {
+    const TemporaryFolder folder;
+    const std::string said = (folder.path / "said").string();
+    const auto assembler = *ptxas(program(folder, "sleep 0.3; ulimit -H -t > " + said), {.timeout = 20s});
+    EXPECT_FALSE(assembler->assemble(module_with("")));
+    const double seconds = std::stod(read_file(said)), most = std::thread::hardware_concurrency();
+    EXPECT_GE(seconds, 20 * most);
+    EXPECT_LE(seconds, 21 * most);
+}
+
 TEST(PtxasProgram, TellsUsageLossesAndPlacesAsInProcess) {
     SKIP_WITHOUT_PTXAS;
     const TemporaryFolder folder;

@@ -423,6 +423,21 @@ TEST(WorkerPool, WorkersEndWithTheProcessThatOwnsThem) {
 
 // --- the program
 
+// The second one that is started is killed as it starts; who waits for it gets the third.
+TEST(WorkerPool, AWorkerThatIsKilledAsItStartsCostsNobodyHisModule) {
+    const test::TemporaryFolder folder;
+    const std::string script = (folder.path / "script").string(), count = (folder.path / "count").string();
+    test::write_file(script, "#!/bin/sh\necho . >> " + count + "\n[ $(wc -l < " + count +
+                                 ") = 2 ] && kill -9 $$\nexec " + test::build_path("ptxgraft-worker") +
+                                 " \"$@\"\n");
+    ::chmod(script.c_str(), 0700);
+    const auto pool = worker_pool({.workers = 1, .modules_per_worker = 1, .program = script});
+    ASSERT_TRUE(pool) << detail(pool.error());
+    EXPECT_TRUE((*pool)->assemble(module_of(1)));
+    EXPECT_TRUE((*pool)->assemble(module_of(2)));
+    EXPECT_EQ(test::read_file(count), ".\n.\n.\n");
+}
+
 TEST(WorkerPool, WhatIsNoWorkerIsAnErrorAtOnce) {
     const test::TemporaryFolder folder;
     const std::string text = (folder.path / "text").string(), script = (folder.path / "script").string();
