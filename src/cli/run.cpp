@@ -171,7 +171,8 @@ Error explained(const Error& error, const std::string& ptx) {
         text +=
             fmt::format("note: to see this PTX, run 'ptxgraft graft {} … -o OUT.ptx' with the same options\n",
                         input.file);
-    throw Failure{text.append(note), error.code == Errc::launch_stopped ? Interrupt::failure().status : work_failed};
+    throw Failure{text.append(note),
+                  error.code == Errc::launch_stopped ? Interrupt::failure().status : work_failed};
 }
 
 // The kernel of the first launch.
