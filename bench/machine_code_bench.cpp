@@ -103,7 +103,8 @@ void BM_Link(benchmark::State& state) {
 }
 BENCHMARK(BM_Link)->DenseRange(0, 1)->Unit(benchmark::kMillisecond)->Iterations(3);
 
-// Whole texts and linked stubs on one thread and on two.
+// Whole texts and linked stubs on one thread and on two, in turns: the least time of each counts, because what
+// else runs on the machine makes single times up to a third longer.
 void BM_Threads(benchmark::State& state) {
     const Case& of = cases.at(1);
     const auto skeleton = skeleton_of(of);
@@ -113,19 +114,22 @@ void BM_Threads(benchmark::State& state) {
     const GraftOptions options{.routes = {.route = route}};
     const unsigned count = route == Route::link ? 256 : 24;
     unsigned seed = 100;
+    constexpr double most = std::numeric_limits<double>::infinity();
+    std::array<double, 2> seconds{most, most};
     for (auto _ : state) {
-        std::array<double, 2> seconds{};
         for (unsigned threads = 1; threads <= 2; ++threads) {
             const Candidates candidates = candidates_of(of, *skeleton, 32, count, seed++);
-            seconds.at(threads - 1) =
-                time_of([&] { (void)skeleton->assemble_many(candidates, options, {.threads = threads}); });
+            double& least = seconds.at(threads - 1);
+            least = std::min(least, time_of([&] {
+                                 (void)skeleton->assemble_many(candidates, options, {.threads = threads});
+                             }));
         }
         state.counters["one_ms"] = seconds[0] / count * 1e3;
         state.counters["two_ms"] = seconds[1] / count * 1e3;
         state.counters["x_two"] = seconds[0] / seconds[1];
     }
 }
-BENCHMARK(BM_Threads)->DenseRange(0, 1)->Unit(benchmark::kMillisecond)->Iterations(3);
+BENCHMARK(BM_Threads)->DenseRange(0, 1)->Unit(benchmark::kMillisecond)->Iterations(5);
 
 // A candidate that is kept: in memory, and in a folder. Microseconds.
 void BM_Kept(benchmark::State& state) {
