@@ -36,26 +36,9 @@ void set_up(CLI::App& app) {
         "A FILE that ends in .cu is CUDA and is compiled first; any other is PTX. '-' is standard input or "
         "output.\n"
         "Exit status: 0 success, 1 the work failed, 2 the command line is wrong, 130 Ctrl-C ended it.");
-    add_compile(app);
-    add_sites(app);
-    add_stub(app);
-    add_set(app);
-    add_graft(app);
-    add_templates(app);
-    add_template(app);
-    add_try(app);
-    add_search(app);
-    add_worker(app);
-    add_roundtrip(app);
-    add_canonical(app);
-    add_dump(app);
-    add_verify(app);
-    add_isa(app);
-    add_run(app);
-    add_devices(app);
-    add_cache(app);
-    add_doctor(app);
-    add_completion(app);
+#define PTXGRAFT_VERB(name) add_##name(app);
+#include "verbs/verbs.def"
+#undef PTXGRAFT_VERB
 }
 
 int run(int argc, char** argv) {

@@ -1,6 +1,6 @@
 #pragma once
 /// @file verb.hpp
-/// The verbs of the program, one file each, and how a verb ends.
+/// The verbs of the program, one file of verbs/ each, and how a verb ends.
 
 #include <string>
 #include <string_view>
@@ -49,25 +49,8 @@ struct NamedValue {
 [[nodiscard]] std::vector<std::string> effect_names(Effect effects);
 
 // Each adds its subcommand.
-void add_compile(CLI::App& app);
-void add_sites(CLI::App& app);
-void add_stub(CLI::App& app);
-void add_set(CLI::App& app);
-void add_graft(CLI::App& app);
-void add_templates(CLI::App& app);
-void add_template(CLI::App& app);
-void add_try(CLI::App& app);
-void add_roundtrip(CLI::App& app);
-void add_canonical(CLI::App& app);
-void add_dump(CLI::App& app);
-void add_verify(CLI::App& app);
-void add_isa(CLI::App& app);
-void add_run(CLI::App& app);
-void add_devices(CLI::App& app);
-void add_cache(CLI::App& app);
-void add_search(CLI::App& app);
-void add_worker(CLI::App& app);
-void add_doctor(CLI::App& app);
-void add_completion(CLI::App& app);  // behind all others, whose words it knows
+#define PTXGRAFT_VERB(name) void add_##name(CLI::App& app);
+#include "verbs/verbs.def"
+#undef PTXGRAFT_VERB
 
 }  // namespace ptxgraft::cli

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <memory>
 
-#include "print_json.hpp"
-#include "skeleton_input.hpp"
-#include "verb.hpp"
+#include "cli/print_json.hpp"
+#include "cli/skeleton_input.hpp"
+#include "cli/verb.hpp"
 
 namespace ptxgraft::cli {
 namespace {

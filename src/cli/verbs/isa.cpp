@@ -7,12 +7,12 @@
 #include <map>
 #include <memory>
 
-#include "print_json.hpp"
+#include "cli/print_json.hpp"
+#include "cli/text_file.hpp"
+#include "cli/verb.hpp"
 #include "ptxgraft/coverage.hpp"
 #include "ptxgraft/emulator_coverage.hpp"
 #include "ptxgraft/isa.hpp"
-#include "text_file.hpp"
-#include "verb.hpp"
 
 namespace ptxgraft::cli {
 namespace {

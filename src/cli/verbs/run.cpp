@@ -11,17 +11,17 @@
 #include <optional>
 #include <span>
 
-#include "checks.hpp"
-#include "interrupt.hpp"
-#include "launch/file.hpp"
-#include "launch/memory.hpp"
-#include "observe.hpp"
-#include "print_json.hpp"
+#include "cli/checks.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/launch/file.hpp"
+#include "cli/launch/memory.hpp"
+#include "cli/observe.hpp"
+#include "cli/print_json.hpp"
+#include "cli/skeleton_input.hpp"
+#include "cli/text_file.hpp"
+#include "cli/verb.hpp"
 #include "ptxgraft/isa.hpp"
 #include "ptxgraft/syntax.hpp"
-#include "skeleton_input.hpp"
-#include "text_file.hpp"
-#include "verb.hpp"
 
 namespace ptxgraft::cli {
 namespace {

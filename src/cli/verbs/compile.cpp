@@ -3,9 +3,9 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "skeleton_input.hpp"
-#include "text_file.hpp"
-#include "verb.hpp"
+#include "cli/skeleton_input.hpp"
+#include "cli/text_file.hpp"
+#include "cli/verb.hpp"
 
 namespace ptxgraft::cli {
 namespace {

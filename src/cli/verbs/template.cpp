@@ -13,13 +13,13 @@
 
 #include "array/npy.hpp"
 #include "array/scalar.hpp"
-#include "print_json.hpp"
+#include "cli/print_json.hpp"
+#include "cli/skeleton_input.hpp"
+#include "cli/template_flags.hpp"
+#include "cli/text_file.hpp"
+#include "cli/verb.hpp"
 #include "ptxgraft/template_json.hpp"
-#include "skeleton_input.hpp"
-#include "template_flags.hpp"
 #include "tensor/words.hpp"
-#include "text_file.hpp"
-#include "verb.hpp"
 
 namespace ptxgraft::cli {
 

@@ -7,11 +7,11 @@
 #include <cstdio>
 #include <memory>
 
-#include "print_json.hpp"
+#include "cli/print_json.hpp"
+#include "cli/text_file.hpp"
+#include "cli/verb.hpp"
 #include "ptxgraft/emulator_decoded.hpp"
 #include "ptxgraft/syntax.hpp"
-#include "text_file.hpp"
-#include "verb.hpp"
 
 namespace ptxgraft::cli {
 namespace {

@@ -18,11 +18,11 @@
 #include <vector>
 
 #include "base/try.hpp"
-#include "interrupt.hpp"
-#include "print_json.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/print_json.hpp"
+#include "cli/text_file.hpp"
+#include "cli/verb.hpp"
 #include "ptxgraft/expression.hpp"
-#include "text_file.hpp"
-#include "verb.hpp"
 
 namespace ptxgraft::cli {
 namespace {

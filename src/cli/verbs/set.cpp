@@ -5,10 +5,10 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "print_json.hpp"
-#include "set_input.hpp"
-#include "text_file.hpp"
-#include "verb.hpp"
+#include "cli/print_json.hpp"
+#include "cli/set_input.hpp"
+#include "cli/text_file.hpp"
+#include "cli/verb.hpp"
 
 namespace ptxgraft::cli {
 namespace {

@@ -13,12 +13,12 @@
 
 #include "base/keep_memory.hpp"
 #include "candidates.hpp"
-#include "interrupt.hpp"
-#include "print_json.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/print_json.hpp"
+#include "cli/skeleton_input.hpp"
+#include "cli/text_file.hpp"
+#include "cli/verb.hpp"
 #include "ptxgraft/worker.hpp"
-#include "skeleton_input.hpp"
-#include "text_file.hpp"
-#include "verb.hpp"
 
 namespace ptxgraft::cli {
 namespace {

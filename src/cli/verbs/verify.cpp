@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <memory>
 
-#include "print_json.hpp"
+#include "cli/print_json.hpp"
+#include "cli/skeleton_input.hpp"
+#include "cli/text_file.hpp"
+#include "cli/verb.hpp"
 #include "ptxgraft/isa.hpp"
-#include "skeleton_input.hpp"
-#include "text_file.hpp"
-#include "verb.hpp"
 
 namespace ptxgraft::cli {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "verb.hpp"
+#include "cli/verb.hpp"
 
 namespace ptxgraft::cli {
 namespace {

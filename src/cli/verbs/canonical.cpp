@@ -3,9 +3,9 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "cli/text_file.hpp"
+#include "cli/verb.hpp"
 #include "ptxgraft/syntax.hpp"
-#include "text_file.hpp"
-#include "verb.hpp"
 
 namespace ptxgraft::cli {
 namespace {

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "cache_flags.hpp"
-#include "print_json.hpp"
-#include "verb.hpp"
+#include "cli/cache_flags.hpp"
+#include "cli/print_json.hpp"
+#include "cli/verb.hpp"
 
 namespace ptxgraft::cli {
 namespace {

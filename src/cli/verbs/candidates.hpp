@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <string>
 
+#include "cli/skeleton_input.hpp"
 #include "ptxgraft/kernel.hpp"
-#include "skeleton_input.hpp"
 
 namespace ptxgraft::cli {
 

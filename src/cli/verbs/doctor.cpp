@@ -16,14 +16,14 @@
 #include <ranges>
 #include <vector>
 
-#include "cache_flags.hpp"
-#include "print_json.hpp"
+#include "cli/cache_flags.hpp"
+#include "cli/print_json.hpp"
+#include "cli/verb.hpp"
 #include "ptxgraft/device.hpp"
 #include "ptxgraft/emulator_coverage.hpp"
 #include "ptxgraft/link.hpp"
 #include "ptxgraft/set.hpp"
 #include "ptxgraft/template.hpp"
-#include "verb.hpp"
 
 namespace ptxgraft::cli {
 namespace {

@@ -3,8 +3,8 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "cli/verb.hpp"
 #include "ptxgraft/measure/pool.hpp"
-#include "verb.hpp"
 
 namespace ptxgraft::cli {
 

@@ -6,11 +6,11 @@
 #include <cmath>
 #include <memory>
 
-#include "checks.hpp"
-#include "print_json.hpp"
-#include "skeleton_input.hpp"
-#include "template_flags.hpp"
-#include "verb.hpp"
+#include "cli/checks.hpp"
+#include "cli/print_json.hpp"
+#include "cli/skeleton_input.hpp"
+#include "cli/template_flags.hpp"
+#include "cli/verb.hpp"
 
 namespace ptxgraft::cli {
 namespace {

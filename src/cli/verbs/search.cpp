@@ -14,13 +14,13 @@
 #include <thread>
 
 #include "base/keep_memory.hpp"
-#include "interrupt.hpp"
-#include "print_json.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/print_json.hpp"
+#include "cli/text_file.hpp"
+#include "cli/verb.hpp"
 #include "ptxgraft/program.hpp"
 #include "ptxgraft/search_report.hpp"
 #include "ptxgraft/search_task.hpp"
-#include "text_file.hpp"
-#include "verb.hpp"
 
 namespace ptxgraft::cli {
 namespace {

@@ -5,9 +5,9 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "print_json.hpp"
+#include "cli/print_json.hpp"
+#include "cli/verb.hpp"
 #include "ptxgraft/device.hpp"
-#include "verb.hpp"
 
 namespace ptxgraft::cli {
 namespace {

@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <memory>
 
-#include "print_json.hpp"
+#include "cli/print_json.hpp"
+#include "cli/skeleton_input.hpp"
+#include "cli/stub_program.hpp"
+#include "cli/text_file.hpp"
+#include "cli/verb.hpp"
 #include "ptxgraft/target.hpp"
-#include "skeleton_input.hpp"
-#include "stub_program.hpp"
-#include "text_file.hpp"
-#include "verb.hpp"
 
 namespace ptxgraft::cli {
 namespace {
