@@ -21,15 +21,8 @@ template <Narrow type> struct NarrowPiece {
     __device__ __forceinline__ void pair(unsigned i, float& low, float& high) const {
         if constexpr (type == Narrow::s8 || type == Narrow::u8) {
             low = integer(2 * i), high = integer(2 * i + 1);
-        } else if constexpr (!has_conversions) {
-            low = small_float(2 * i), high = small_float(2 * i + 1);
         } else {
-            const auto bits = static_cast<unsigned short>(words[i / 2] >> i % 2 * 16);
-            unsigned both;  // as f16
-            if constexpr (type == Narrow::e4m3)
-                asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(both) : "h"(bits));
-            else
-                asm("cvt.rn.f16x2.e5m2x2 %0, %1;" : "=r"(both) : "h"(bits));
+            const unsigned both = as_halves(i);
             low = to_f32(f16{static_cast<unsigned short>(both)});
             high = to_f32(f16{static_cast<unsigned short>(both >> 16)});
         }
@@ -41,15 +34,38 @@ template <Narrow type> struct NarrowPiece {
 #else
     static constexpr bool has_conversions = false;
 #endif
-    // An e5m2 is the upper half of an f16. An e4m3's exponent and fraction stand at the top of those of an
-    // f32, whose bias is 120 more; its largest magnitude is NaN.
-    __device__ __forceinline__ float small_float(unsigned i) const {
-        const unsigned byte = words[i / 4] >> i % 4 * 8 & 0xFF;
-        if constexpr (type == Narrow::e5m2) return to_f32(f16{static_cast<unsigned short>(byte << 8)});
-        const unsigned magnitude = byte & 0x7F;
-        const float two_120 = __uint_as_float((127u + 120u) << 23);
-        const float value = __uint_as_float(byte << 24 & 0x80000000 | magnitude << 20) * two_120;
-        return magnitude == 0x7F ? __uint_as_float(0x7FFFFFFF) : value;
+    // Floats 2 i and the next as f16, which has all of their values.
+    __device__ __forceinline__ unsigned as_halves(unsigned i) const {
+        unsigned both;
+        if constexpr (!has_conversions) {
+            const unsigned word = words[i / 2];
+            if constexpr (type == Narrow::e4m3)
+                both = halves_of_e4m3(word, i % 2);
+            else
+                both = two_of(word, 0, i % 2);  // an e5m2 is the upper half of an f16
+        } else {
+            const auto bits = static_cast<unsigned short>(words[i / 2] >> i % 2 * 16);
+            if constexpr (type == Narrow::e4m3)
+                asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(both) : "h"(bits));
+            else
+                asm("cvt.rn.f16x2.e5m2x2 %0, %1;" : "=r"(both) : "h"(bits));
+        }
+        return both;
+    }
+    // Bytes 2 i and the next of two words, i below 2, as 16 bits each: that of `upper` above that of `lower`.
+    static __device__ __forceinline__ unsigned two_of(unsigned upper, unsigned lower, unsigned i) {
+        return __byte_perm(lower, upper, i == 0 ? 0x5140 : 0x7362);
+    }
+    // The exponent and the fraction of an e4m3, one bit lower, are those of an f16, whose bias is 8 more. The
+    // largest magnitude is NaN: a carry out of it sets the exponent's upper bit, so that all of it is set.
+    static __device__ __forceinline__ unsigned halves_of_e4m3(unsigned word, unsigned i) {
+        constexpr unsigned signs = 0x80808080, two_256 = 0x5C005C00;
+        const unsigned carries = (word & ~signs) + 0x01010101;
+        const unsigned magnitudes = word & ~signs | carries & signs;
+        const unsigned upper = word & signs | magnitudes >> 1 & ~signs, lower = magnitudes << 7 & signs;
+        unsigned both;
+        asm("mul.rn.f16x2 %0, %1, %2;" : "=r"(both) : "r"(two_of(upper, lower, i)), "r"(two_256));
+        return both;
     }
     // Without I2F, which is slow: the integer, made positive, stands in the lowest bits of 2^23.
     __device__ __forceinline__ float integer(unsigned i) const {
