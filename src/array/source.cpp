@@ -37,6 +37,15 @@ std::uint64_t whole(const Source& source, std::uint64_t bits) {
     return source.least + static_cast<std::uint64_t>((static_cast<unsigned __int128>(bits) * count) >> 64);
 }
 
+// The bit patterns of a format of 8 bits between two numbers.
+std::vector<std::uint8_t> codes_between(double low, double high, const FloatFormat& format) {
+    std::vector<std::uint8_t> codes;
+    for (unsigned code = 0; code < 256; ++code)
+        if (const double value = decode(code, format); value >= low && value <= high)
+            codes.push_back(static_cast<std::uint8_t>(code));
+    return codes;
+}
+
 // The bits of an element.
 std::uint64_t element(const Source& source, const ElementType& type, const FloatFormat* format,
                       std::uint64_t i) {
@@ -56,12 +65,18 @@ std::uint64_t element(const Source& source, const ElementType& type, const Float
 
 void generate(const Source& source, const ElementType& type, std::uint64_t first, std::span<std::byte> to) {
     const FloatFormat* const format = find_format(type.name);
+    const std::vector<std::uint8_t> codes =
+        source.rule == Rule::codes && format != nullptr && format->bits == 8
+            ? codes_between(source.low, source.high, *format)
+            : std::vector<std::uint8_t>{};
     for (std::size_t at = 0; at < to.size(); at += type.bytes) {
         if (source.rule == Rule::value) {
             std::memcpy(&to[at], source.value.data(), type.bytes);
             continue;
         }
-        const std::uint64_t bits = element(source, type, format, first + at / type.bytes);
+        const std::uint64_t i = first + at / type.bytes;
+        const std::uint64_t bits = codes.empty() ? element(source, type, format, i)
+                                                 : codes[draw(source.seed, i * draws) % codes.size()];
         std::memcpy(&to[at], &bits, type.bytes);
     }
 }

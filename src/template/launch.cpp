@@ -188,6 +188,7 @@ class LaunchMaker {
     static std::pair<double, double> usual_range(std::string_view type) {
         if (type == "s8") return {-128, 127};
         if (type[0] == 'u' || type[0] == 's') return {0, 255};
+        if (type == "e4m3" || type == "e5m2") return {-2, 2};  // all bits of the exponent
         return {-1, 1};
     }
 

@@ -167,7 +167,7 @@ class Trier {
 
 std::vector<std::byte> random_bytes(const TemplateTensor& tensor, std::uint64_t seed) {
     for (const char c : tensor.name) seed = seed * 31 + static_cast<unsigned char>(c);
-    array::Source source{.rule = array::Rule::uniform, .seed = seed, .low = tensor.low, .high = tensor.high};
+    array::Source source{.rule = array::Rule::codes, .seed = seed, .low = tensor.low, .high = tensor.high};
     source.least = static_cast<std::uint64_t>(static_cast<std::int64_t>(tensor.low));
     source.most = static_cast<std::uint64_t>(static_cast<std::int64_t>(tensor.high));
     std::vector<std::byte> bytes(tensor.bytes);
