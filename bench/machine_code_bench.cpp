@@ -103,8 +103,8 @@ void BM_Link(benchmark::State& state) {
 }
 BENCHMARK(BM_Link)->DenseRange(0, 1)->Unit(benchmark::kMillisecond)->Iterations(3);
 
-// Whole texts and linked stubs on one thread and on two, in turns: the least time of each counts, because what
-// else runs on the machine makes single times up to a third longer.
+// Whole texts and linked stubs on one thread and on two, in turns: the least time of each counts, because
+// what else runs on the machine makes single times up to a third longer.
 void BM_Threads(benchmark::State& state) {
     const Case& of = cases.at(1);
     const auto skeleton = skeleton_of(of);

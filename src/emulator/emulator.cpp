@@ -1,3 +1,4 @@
+// The public emulator: modules, memory and launches over the rooms of this folder.
 #include "ptxgraft/emulator.hpp"
 #include "base/try.hpp"
 

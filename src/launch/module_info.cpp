@@ -1,3 +1,4 @@
+// What launches need of a module, from its syntax tree: entries, parameters, limits.
 #include "launch/module_info.hpp"
 
 #include <fmt/format.h>

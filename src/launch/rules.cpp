@@ -1,3 +1,4 @@
+// What a launch must keep to on every device: its shape, its arguments.
 #include "launch/rules.hpp"
 #include "base/try.hpp"
 

@@ -1,3 +1,4 @@
+// Targets as text and as numbers, and what each architecture has room for.
 #include "ptx/target.hpp"
 
 #include <fmt/format.h>

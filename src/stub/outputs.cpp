@@ -1,3 +1,4 @@
+// Whether a stub writes all of its outputs, on each way through it.
 #include "stub/outputs.hpp"
 
 #include <algorithm>

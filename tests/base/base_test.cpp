@@ -1,3 +1,4 @@
+// Errors and how they are described, what is lent, the header of all headers.
 #include <gtest/gtest.h>
 
 #include <filesystem>

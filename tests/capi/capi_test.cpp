@@ -1,3 +1,4 @@
+// The C API as a program in C++ calls it: statuses, errors, ownership.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

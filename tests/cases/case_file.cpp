@@ -1,3 +1,4 @@
+// Case files: the marks beside their lines, read and written.
 #include "case_file.hpp"
 
 #include <fmt/format.h>

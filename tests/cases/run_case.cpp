@@ -1,3 +1,4 @@
+// Runs a case, and says what was found where.
 #include "run_case.hpp"
 
 #include <gmock/gmock.h>

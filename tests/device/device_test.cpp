@@ -1,3 +1,4 @@
+// Devices: finding, memory, modules, launches, on the emulator and on the fake driver.
 #include "ptxgraft/device.hpp"
 
 #include <gmock/gmock.h>

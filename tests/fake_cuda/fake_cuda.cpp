@@ -1,3 +1,4 @@
+// What a test asks of the fake driver: which calls there were, which of them fail.
 #include "fake_cuda.hpp"
 
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// Skeletons, grafts and kernels, as a user writes them.
 #include "ptxgraft/kernel.hpp"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// Assemblers and linkers: machine code, what it uses, errors and their places.
 #include "ptxgraft/link.hpp"
 
 #include <gmock/gmock.h>

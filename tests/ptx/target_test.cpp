@@ -1,3 +1,4 @@
+// Targets: their texts, families and limits.
 #include "ptx/target.hpp"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// Sites: found in PTX, rendered, refused.
 #include "ptxgraft/site.hpp"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// Programs of the stack language: parsed, compiled, evaluated.
 #include <gtest/gtest.h>
 
 #include <bit>

@@ -1,3 +1,4 @@
+// Stubs by hand: what is checked of them.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -1,3 +1,4 @@
+// What a ptxas says of PTX: each wrong line, or that there is none.
 #include "support/ptxas_oracle.hpp"
 
 #include <sys/wait.h>

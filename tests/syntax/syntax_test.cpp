@@ -1,3 +1,4 @@
+// The syntax tree: parsed, printed, edited.
 #include "ptxgraft/syntax.hpp"
 #include "support/corpus.hpp"
 

@@ -1,3 +1,4 @@
+// What decoders of all families share: they look names up, and bind operands to columns.
 #include "emulator/decode/decode.hpp"
 
 #include <algorithm>

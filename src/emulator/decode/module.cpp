@@ -1,3 +1,4 @@
+// A module as a program of operations: its variables, then function after function.
 #include "emulator/decode/module.hpp"
 #include "base/try.hpp"
 

@@ -1,3 +1,4 @@
+// What a name stands for in each block of a function.
 #include "emulator/decode/scopes.hpp"
 
 #include <algorithm>

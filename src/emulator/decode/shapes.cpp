@@ -1,3 +1,4 @@
+// Operations made from those of instructions that looked alike.
 #include "emulator/decode/shapes.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Registers that never live at the same time share a column: an interference graph, coloured greedily.
 #include "emulator/decode/share_columns.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The lock of a device: a file that is locked, by the UUID of a GPU.
 #include "measure/timing/device_lock.hpp"
 
 #include <fcntl.h>

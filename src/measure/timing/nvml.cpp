@@ -1,3 +1,4 @@
+// NVIDIA's management library where it is there: the clock of a GPU, and who is on it.
 #include "measure/timing/nvml.hpp"
 
 #include <dlfcn.h>

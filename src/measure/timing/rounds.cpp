@@ -1,3 +1,4 @@
+// Rounds of samples of several participants.
 #include "measure/timing/rounds.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// One sample after the other: everything between two decisions of a session.
 #include "measure/timing/sampler.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The memory of timed launches: images of inputs and outputs, and the places where launches run.
 #include "measure/timing/sets.hpp"
 
 #include <algorithm>

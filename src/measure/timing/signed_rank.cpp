@@ -1,3 +1,4 @@
+// Wilcoxon's signed-rank test, its estimate and its interval.
 #include "measure/timing/signed_rank.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The kernels that a timing needs beside the one it times: they copy, overwrite, digest, tell the clock.
 #include "measure/timing/timing_kernels.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The session of a workload in a worker: opened when it is first asked for, closed now and then.
 #include "measure/worker/timekeeper.hpp"
 
 #include <random>

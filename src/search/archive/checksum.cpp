@@ -1,3 +1,4 @@
+// What says whether a row of an archive is as it was written.
 #include "search/archive/checksum.hpp"
 
 #define XXH_INLINE_ALL

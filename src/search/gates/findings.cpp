@@ -1,3 +1,4 @@
+// What a finding of measure/ is to a search.
 #include "search/gates/findings.hpp"
 
 #include <string_view>

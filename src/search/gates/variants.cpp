@@ -1,3 +1,4 @@
+// Candidates as code for a pool's workers.
 #include "search/gates/variants.hpp"
 
 #include <fmt/format.h>
