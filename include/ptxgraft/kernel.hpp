@@ -87,7 +87,7 @@ struct ManyOptions {
     std::uint32_t variants_per_module = 1;
 };
 /// Is called with every result as it comes, in any order, by one thread at a time. An exception of it stops
-/// the work and comes out of the call.
+/// the work and comes out of the call; it is not called again.
 template <class T> using OnResult = std::function<void(std::size_t index, const Expected<T>& result)>;
 
 /// What Skeleton::prepare made and measured, in milliseconds.
@@ -281,7 +281,7 @@ class PTXGRAFT_API Skeleton {
                                                            const OnResult<Kernel>& on_result = {}) const;
     /// Makes what the `link` route needs and measures whether it pays: from now on `automatic` may link,
     /// with these AssembleOptions and this assembler. Errors are those of assemble(); a skeleton that nothing
-    /// can be linked to is none.
+    /// can be linked to is none, nor are default stubs that lose performance or take the assembler too long.
     [[nodiscard]] Expected<Preparation> prepare(const GraftOptions& options = {}) const;
     /// assemble() for a GPU, for that GPU unless the options say otherwise, and loads. The emulator runs the
     /// rendered PTX. Errc::entry_unknown and Errc::entry_not_named list the entries.

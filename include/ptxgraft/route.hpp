@@ -34,7 +34,8 @@ enum class Route : std::uint8_t {
 ///
 /// `automatic` inlines what stands in a loop (of the control-flow graph, or in a function that one calls) or
 /// at a `hot` site, calls what is long at many copies and what stands at a `cold` site, and links when the
-/// skeleton was prepared (Skeleton::prepare) and that is faster.
+/// skeleton was prepared (Skeleton::prepare) and that is faster. What does not link, or is over a limit when
+/// it is linked, is called or inlined, and what is over one when it is called is inlined.
 struct RouteOptions {
     Route route = Route::inlined;  ///< of sites that have none of their own
     std::map<std::string, Route, std::less<>> sites = {};

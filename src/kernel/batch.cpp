@@ -128,14 +128,15 @@ class Many {
           modules_(maker) {}
 
     std::vector<Expected<MachineCode>> run() {
-        for_each(candidates_.size(), many_, [&](std::size_t i) { plan(i); });
-        find_equal_ones();
-        for_each(firsts_.size(), many_, [&](std::size_t k) { give_kept(firsts_[k]); });
-        give_kept_variants();
-        std::erase_if(firsts_, [&](std::size_t i) { return results_.has(i); });
-        assemble_together();
-        make_alone();
-        return results_.take();
+        return results_.after([&] {
+            for_each(candidates_.size(), many_, [&](std::size_t i) { plan(i); });
+            find_equal_ones();
+            for_each(firsts_.size(), many_, [&](std::size_t k) { give_kept(firsts_[k]); });
+            give_kept_variants();
+            std::erase_if(firsts_, [&](std::size_t i) { return results_.has(i); });
+            assemble_together();
+            make_alone();
+        });
     }
 
   private:
@@ -266,11 +267,22 @@ class Many {
         if (equal == equal_.end()) return;
         for (const std::size_t other : equal->second) {
             Expected<MachineCode> copy = result;
-            if (copy) copy->times = {};
-            if (copy) copy->banks = planned_[other]->banks;
-            if (copy) copy->from = CacheLevel::memory;
+            if (copy) {
+                copy->times = {};
+                copy->banks = planned_[other]->banks;
+                copy->from = CacheLevel::memory;
+                copy->routes = in_order_of(planned_[other]->choices, std::move(copy->routes));
+            }
             results_.set(other, std::move(copy));
         }
+    }
+    // The same sites, in the order of another candidate's grafts.
+    static std::vector<RouteChoice> in_order_of(const std::vector<RouteChoice>& order,
+                                                std::vector<RouteChoice> choices) {
+        for (std::size_t i = 0; i < order.size(); ++i)
+            std::iter_swap(choices.begin() + static_cast<std::ptrdiff_t>(i),
+                           std::ranges::find(choices, order[i].site, &RouteChoice::site));
+        return choices;
     }
 
     const MachineCodeMaker& maker_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <mutex>
 #include <new>
 #include <utility>
@@ -14,19 +15,34 @@
 
 namespace ptxgraft::kernel {
 
+/// Unwinds to the call of a batch whose callback has thrown.
+struct CallbackThrew {};
+
 /// Takes the results of a batch as they come.
 template <class T> class Results {
   public:
     Results(std::size_t count, const OnResult<T>& on_result)
         : results_(count, fail(Errc::work_stopped)), on_result_(on_result) {}
+    /// Throws CallbackThrew once the callback has thrown, which is not called again then.
     void set(std::size_t index, Expected<T> result) {
         const std::lock_guard lock(mutex_);
+        if (thrown_) throw CallbackThrew{};
         results_[index] = std::move(result);
         is_set_[index] = true;
-        if (on_result_) on_result_(index, results_[index]);
+        if (!on_result_) return;
+        try {
+            on_result_(index, results_[index]);
+        } catch (...) {
+            thrown_ = std::current_exception();
+            throw CallbackThrew{};
+        }
     }
     [[nodiscard]] bool has(std::size_t index) const { return is_set_[index]; }
-    std::vector<Expected<T>> take() {
+    /// Calls `work`, which sets results, and gives them all. What the callback threw comes out.
+    template <class Work> std::vector<Expected<T>> after(const Work& work) {
+        try {
+            work();
+        } catch (const CallbackThrew&) { std::rethrow_exception(thrown_); }
         for (std::size_t i = 0; i < results_.size(); ++i)
             if (!is_set_[i] && on_result_) on_result_(i, results_[i]);
         return std::move(results_);
@@ -34,6 +50,7 @@ template <class T> class Results {
 
   private:
     std::mutex mutex_;
+    std::exception_ptr thrown_;  // by the callback
     std::vector<Expected<T>> results_;
     std::vector<bool> is_set_ = std::vector<bool>(results_.size());
     const OnResult<T>& on_result_;

@@ -149,6 +149,10 @@ Expected<Candidate> plan_candidate(const Skeleton::Data& skeleton, std::span<con
                                        [](const RoutePlan::Filled& f) { return f.site->name; });
         one.bound_text = text_with_bank(bank);
     }
+    // Not in the order of the grafts: candidates that compute the same have one key and one text.
+    std::ranges::sort(candidate.filled, {}, &RoutePlan::Filled::site);
+    std::ranges::sort(candidate.banks, {},
+                      [&](const ConstantBank& bank) { return skeleton.sites.find(bank.site); });
     return candidate;
 }
 

@@ -17,9 +17,9 @@ namespace ptxgraft::kernel {
 
 /// Its grafts outlive it.
 struct Candidate {
-    std::vector<RoutePlan::Filled> filled;
-    std::vector<RouteChoice> choices;
-    const RoutePlan* plan = nullptr;  ///< null when everything is inlined
+    std::vector<RoutePlan::Filled> filled;  ///< in the order of the skeleton's sites, as banks are
+    std::vector<RouteChoice> choices;       ///< in that of the grafts
+    const RoutePlan* plan = nullptr;        ///< null when everything is inlined
     std::vector<ConstantBank> banks = {};
 
     [[nodiscard]] bool has(Route route) const;

@@ -156,59 +156,61 @@ std::vector<Expected<Kernel>> Skeleton::graft_many(std::span<const std::vector<G
                                                    const ManyOptions& many,
                                                    const OnResult<Kernel>& on_result) const {
     kernel::Results<Kernel> results(candidates.size(), on_result);
-    const auto entry = find_entry(*data_, options.entry);
-    const auto target = target_for(device, data_->info->target, options.assemble.target);
-    if (!entry || (device.kind() == DeviceKind::cuda && !target)) {
-        for (std::size_t i = 0; i < candidates.size(); ++i)
-            results.set(i, tl::unexpected(entry ? target.error() : entry.error()));
-        return results.take();
-    }
-    VariantLoader loader(device, **entry, *data_);
-    const auto graft_alone = [&](std::size_t i) {
-        results.set(i,
-                    kernel::without_throwing<Kernel>([&] { return graft(candidates[i], device, options); }));
-    };
-    const auto loaded_variant = [&](MachineCode code) -> Expected<Kernel> {
-        Stopwatch watch;
-        auto function = TRY(loader.load(code));
-        code.times.load = watch.lap();
-        return Kernel(
-            std::make_shared<const Kernel::Data>(Kernel::Data{std::move(code), std::move(function)}));
-    };
-    if (device.kind() == DeviceKind::emulator && many.variants_per_module > 1 && data_->variants()) {
-        const std::size_t size = many.variants_per_module;
-        kernel::for_each((candidates.size() + size - 1) / size, many, [&](std::size_t k) {
-            const std::size_t begin = k * size;
-            const auto group = candidates.subspan(begin, std::min(size, candidates.size() - begin));
-            auto codes = render_together(*data_, group, options.routes);
-            for (std::size_t i = 0; i < group.size(); ++i) {
-                auto kernel = codes[i] ? kernel::without_throwing<Kernel>(
-                                             [&] { return loaded_variant(std::move(*codes[i])); })
-                                       : Expected<Kernel>(fail(Errc::work_stopped));
-                if (kernel)
-                    results.set(begin + i, std::move(kernel));
-                else
-                    graft_alone(begin + i);
-            }
-        });
-        return results.take();
-    }
-    if (device.kind() == DeviceKind::emulator) {
-        kernel::for_each(candidates.size(), many, graft_alone);
-        return results.take();
-    }
-    GraftOptions for_device = options;
-    for_device.assemble.target = *target;
-    const auto loaded = [&](std::size_t i, const MachineCode& code) -> Expected<Kernel> {
-        if (code.variants != nullptr) return loaded_variant(code);
-        const auto candidate = TRY(kernel::plan_candidate(*data_, candidates[i], as_chosen(code.routes)));
-        return load(device, **entry, code, kernel::text_of(*data_, candidate));
-    };
-    (void)assemble_many(candidates, for_device, many, [&](std::size_t i, const Expected<MachineCode>& code) {
-        results.set(i, code ? kernel::without_throwing<Kernel>([&] { return loaded(i, *code); })
-                            : Expected<Kernel>(tl::unexpected(code.error())));
+    return results.after([&] {
+        const auto entry = find_entry(*data_, options.entry);
+        const auto target = target_for(device, data_->info->target, options.assemble.target);
+        if (!entry || (device.kind() == DeviceKind::cuda && !target)) {
+            for (std::size_t i = 0; i < candidates.size(); ++i)
+                results.set(i, tl::unexpected(entry ? target.error() : entry.error()));
+            return;
+        }
+        VariantLoader loader(device, **entry, *data_);
+        const auto graft_alone = [&](std::size_t i) {
+            results.set(
+                i, kernel::without_throwing<Kernel>([&] { return graft(candidates[i], device, options); }));
+        };
+        const auto loaded_variant = [&](MachineCode code) -> Expected<Kernel> {
+            Stopwatch watch;
+            auto function = TRY(loader.load(code));
+            code.times.load = watch.lap();
+            return Kernel(
+                std::make_shared<const Kernel::Data>(Kernel::Data{std::move(code), std::move(function)}));
+        };
+        if (device.kind() == DeviceKind::emulator && many.variants_per_module > 1 && data_->variants()) {
+            const std::size_t size = many.variants_per_module;
+            kernel::for_each((candidates.size() + size - 1) / size, many, [&](std::size_t k) {
+                const std::size_t begin = k * size;
+                const auto group = candidates.subspan(begin, std::min(size, candidates.size() - begin));
+                auto codes = render_together(*data_, group, options.routes);
+                for (std::size_t i = 0; i < group.size(); ++i) {
+                    auto kernel = codes[i] ? kernel::without_throwing<Kernel>(
+                                                 [&] { return loaded_variant(std::move(*codes[i])); })
+                                           : Expected<Kernel>(fail(Errc::work_stopped));
+                    if (kernel)
+                        results.set(begin + i, std::move(kernel));
+                    else
+                        graft_alone(begin + i);
+                }
+            });
+            return;
+        }
+        if (device.kind() == DeviceKind::emulator) {
+            kernel::for_each(candidates.size(), many, graft_alone);
+            return;
+        }
+        GraftOptions for_device = options;
+        for_device.assemble.target = *target;
+        const auto loaded = [&](std::size_t i, const MachineCode& code) -> Expected<Kernel> {
+            if (code.variants != nullptr) return loaded_variant(code);
+            const auto candidate = TRY(kernel::plan_candidate(*data_, candidates[i], as_chosen(code.routes)));
+            return load(device, **entry, code, kernel::text_of(*data_, candidate));
+        };
+        (void)assemble_many(
+            candidates, for_device, many, [&](std::size_t i, const Expected<MachineCode>& code) {
+                results.set(i, code ? kernel::without_throwing<Kernel>([&] { return loaded(i, *code); })
+                                    : Expected<Kernel>(tl::unexpected(code.error())));
+            });
     });
-    return results.take();
 }
 
 }  // namespace ptxgraft

@@ -1,6 +1,8 @@
 // Candidates become machine code: their whole text, or their stubs alone, which are linked to the skeleton.
 #include "kernel/machine_code.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 #include <unordered_set>
@@ -51,6 +53,11 @@ Expected<Linking::Part> find_in(const Cache& cache, const link::Key& key, CacheL
     return link::find_or_make(cache, key, std::function<Expected<Cubin>()>(), from);
 }
 
+const std::string& detail_of(const Error& error) {
+    static const std::string none;
+    return error.detail ? *error.detail : none;
+}
+
 AssembleOptions for_linking(AssembleOptions options) {
     options.relocatable = true;
     options.limits = {};  // of what is linked
@@ -89,8 +96,8 @@ Expected<Candidate> MachineCodeMaker::plan(std::span<const Graft> grafts) const 
 Expected<MachineCode> MachineCodeMaker::make(Candidate candidate, GraftTimes times,
                                              std::shared_ptr<const SourceText>* text) const {
     auto code = make_as_planned(candidate, times, text);
-    if (code || !call_instead(candidate, code.error())) return code;
-    return make_as_planned(candidate, times, text);
+    while (!code && choose_again(candidate, code.error())) code = make_as_planned(candidate, times, text);
+    return code;
 }
 
 Expected<MachineCode> MachineCodeMaker::find_kept(const Candidate& candidate) const {
@@ -138,15 +145,26 @@ const Cache* MachineCodeMaker::cache_for(const Candidate& candidate) const {
     return cache_;
 }
 
-// What `auto` would link, and what does not link, is called.
-bool MachineCodeMaker::call_instead(Candidate& candidate, const Error& why) const {
-    if (why.code != Errc::link_failed) return false;
+// What `auto` chose and what does not link, or is over a limit so, is called or inlined as if nothing were
+// linked; what is over one when it is called is inlined.
+bool MachineCodeMaker::choose_again(Candidate& candidate, const Error& why) const {
+    const bool is_over_limit = why.code == Errc::assemble_limit_exceeded;
+    if (why.code != Errc::link_failed && !is_over_limit) return false;
+    const Route given_up = candidate.has(Route::link) ? Route::link : Route::call;
     bool has_changed = false;
-    for (std::size_t i = 0; i < candidate.filled.size(); ++i) {
-        RouteChoice& choice = candidate.choices[i];
-        if (choice.route != Route::link || route_at(routes_, choice.site) != Route::automatic) continue;
-        candidate.filled[i].route = choice.route = Route::call;
-        choice.reason = "it does not link: " + (why.detail ? *why.detail : message(why));
+    for (RoutePlan::Filled& one : candidate.filled) {
+        if (one.route != given_up || route_at(routes_, one.site->name) != Route::automatic) continue;
+        RouteChoice& choice = *std::ranges::find(candidate.choices, one.site->name, &RouteChoice::site);
+        const std::string what = given_up == Route::link ? "linked" : "called";
+        const std::string problem = is_over_limit
+                                        ? fmt::format("{} it is over a limit ({})", what, detail_of(why))
+                                        : "it does not link: " + detail_of(why);
+        if (given_up == Route::link)
+            choice = *candidate.plan->choose(*one.site, *one.stub, Route::automatic, nullptr);
+        else
+            choice.route = Route::inlined;
+        choice.reason = problem;
+        one.route = choice.route;
         has_changed = true;
     }
     return has_changed;
@@ -327,8 +345,17 @@ std::vector<Graft> MachineCodeMaker::linkable_defaults() const {
     return grafts;
 }
 
-// Every site that `auto` may link is, with its default stub.
 Expected<Preparation> MachineCodeMaker::prepare() const {
+    auto preparation = prepared();
+    if (preparation) return preparation;
+    // Of the default stubs: candidates have others.
+    const Errc code = preparation.error().code;
+    if (code != Errc::assembler_ended && code != Errc::performance_loss) return preparation;
+    return Preparation{.not_linkable = "nothing could be measured: " + message(preparation.error())};
+}
+
+// Every site that `auto` may link is, with its default stub.
+Expected<Preparation> MachineCodeMaker::prepared() const {
     Preparation preparation;
     const Part whole_cubin = TRY(
         assembled(std::make_shared<const SourceText>(SourceText{"skeleton.ptx", skeleton_.ptx}), options_));

@@ -59,11 +59,12 @@ class MachineCodeMaker {
     [[nodiscard]] Expected<Part> module_of(const RoutePlan::Linked& stub) const;
     [[nodiscard]] Expected<Part> stub_module(std::span<const RoutePlan::Linked> stubs) const;
     [[nodiscard]] Expected<std::vector<Part>> modules_of(std::span<const RoutePlan::Linked> stubs) const;
-    [[nodiscard]] bool call_instead(Candidate& candidate, const Error& why) const;
+    [[nodiscard]] bool choose_again(Candidate& candidate, const Error& why) const;
     [[nodiscard]] Expected<Part> made(const Candidate& candidate, std::shared_ptr<const SourceText> source,
                                       GraftTimes& times) const;
     [[nodiscard]] Expected<Part> whole(const std::shared_ptr<const SourceText>& source) const;
     [[nodiscard]] Expected<Part> linked(const Candidate& candidate, GraftTimes& times) const;
+    [[nodiscard]] Expected<Preparation> prepared() const;
     [[nodiscard]] Expected<Preparation> measured(const Candidate& candidate, Preparation preparation) const;
     [[nodiscard]] std::vector<Graft> linkable_defaults() const;
 

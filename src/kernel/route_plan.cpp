@@ -54,7 +54,10 @@ class Repeated {
   public:
     Repeated(const syntax::Module& module, const std::vector<syntax::Statement>& functions)
         : successors_(functions.size()), is_repeated_(functions.size()) {
-        for (std::size_t i = 0; i < functions.size(); ++i) numbers_.emplace(functions[i].name(), i);
+        // Not prototypes, which call nobody.
+        for (std::size_t i = 0; i < functions.size(); ++i)
+            if (functions[i].is_definition()) numbers_.emplace(functions[i].name(), i);
+        for (const syntax::Statement s : module.statements()) read_alias(s);
         for (std::size_t i = 0; i < functions.size(); ++i) read(functions[i], i);
         for (const syntax::Statement s : module.statements()) read_initialisers(s);
         const std::vector<bool> recursive = syntax::nodes_on_cycles(successors_);
@@ -82,6 +85,14 @@ class Repeated {
                 if (!is_call || is_in(loops, s.span())) is_looped_.insert(named->second);
             }
         }
+    }
+    // `.alias other, function;`
+    void read_alias(syntax::Statement s) {
+        if (s.kind() != syntax::StatementKind::directive) return;
+        s.tokens(tokens_);
+        if (tokens_.size() < 4 || tokens_[0].text != ".alias") return;
+        if (const auto named = numbers_.find(tokens_[3].text); named != numbers_.end())
+            numbers_.emplace(tokens_[1].text, named->second);
     }
     // An address in a table may be called wherever the table is read.
     void read_initialisers(syntax::Statement statement) {

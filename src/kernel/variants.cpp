@@ -114,7 +114,14 @@ Expected<VariantPlan> VariantPlan::make(const std::string& ptx, const Sites& sit
                                        [](char c) { return c >= '0' && c <= '9'; });
         });
     };
-    while (std::ranges::any_of(plan.functions_,
+    // Nor does a function that stands there once end as if it were a variant's.
+    const auto looks_like_one = [&](const auto& function) {
+        const std::size_t number = function.name.find_last_not_of("0123456789") + 1;
+        return !wanted.contains(function.name) && number < function.name.size() &&
+               function.name.substr(0, number).ends_with(plan.separator_);
+    };
+    while (std::ranges::any_of(words.functions(), looks_like_one) ||
+           std::ranges::any_of(plan.functions_,
                                [&](const std::string& name) { return is_taken(name + plan.separator_); }))
         plan.separator_ += '_';
     return plan;

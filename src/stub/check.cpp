@@ -393,9 +393,9 @@ class Checker {
     }
 
     Expected<void> check_outputs(const Statement& function) const {
-        const auto problem =
-            outputs_.find_problem(outputs_.has_jumps() ? syntax::basic_blocks(function)
-                                                       : std::vector<syntax::BasicBlock>{{function.span()}});
+        const auto problem = outputs_.find_problem(
+            outputs_.has_jumps() ? syntax::basic_blocks(function)
+                                 : std::vector<syntax::BasicBlock>{{function.span(), function.span()}});
         if (!problem) return {};
         const std::string name =
             names_.register_name({problem->output >> 32, static_cast<std::uint32_t>(problem->output)});

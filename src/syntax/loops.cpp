@@ -16,8 +16,9 @@ struct Target {
 class Graph {
   public:
     explicit Graph(Statement function) {
-        new_block();
+        new_block(function.span().begin);
         for (const Statement s : function.walk()) read(s);
+        blocks_.back().extent.end = function.span().end;
         for (std::size_t i = 0; i < blocks_.size(); ++i) connect(i);
     }
     [[nodiscard]] std::vector<BasicBlock>& blocks() { return blocks_; }
@@ -25,33 +26,39 @@ class Graph {
   private:
     void read(Statement s) {
         if (s.kind() == StatementKind::label) {
-            begin_block();
+            begin_block(s.span().begin);
             labels_.emplace(s.name(), Label{s.parent(), blocks_.size() - 1});
         } else if (const auto instruction = s.instruction()) {
             Span& span = blocks_.back().span;
             if (!span.known()) span.begin = s.span().begin;
             span.end = s.span().end;
-            end_block(*instruction, s.parent());
+            end_block(*instruction, s);
         } else if (s.kind() == StatementKind::directive) {
             read_table(s);
         }
     }
 
-    void begin_block() {
-        if (blocks_.back().span.known() || !targets_.back().empty()) new_block();
+    // Labels that follow each other begin one block. What stands between a branch and a label is one of its
+    // own, even without an instruction.
+    void begin_block(std::uint32_t at) {
+        if (blocks_.back().span.known() || !begins_with_label_) new_block(at);
+        begins_with_label_ = true;
     }
-    void new_block() {
-        blocks_.push_back({});
+    void new_block(std::uint32_t at) {
+        if (!blocks_.empty()) blocks_.back().extent.end = at;
+        blocks_.push_back({.span = {}, .extent = {at, at}});
         targets_.push_back({});
+        begins_with_label_ = false;
     }
 
-    void end_block(const Instruction& i, Statement scope) {
+    void end_block(const Instruction& i, Statement s) {
         const bool branches = i.opcode == "bra" || i.opcode == "brx";
         if (!branches && i.opcode != "ret" && i.opcode != "exit" && i.opcode != "trap") return;
         if (branches)
-            targets_.back().push_back({i.opcode == "bra" ? i.operands[0].text() : std::string_view(), scope});
+            targets_.back().push_back(
+                {i.opcode == "bra" ? i.operands[0].text() : std::string_view(), s.parent()});
         blocks_.back().falls_through = i.guard.has_value();
-        new_block();
+        new_block(s.span().end);
     }
 
     void read_table(Statement s) {
@@ -87,6 +94,7 @@ class Graph {
         std::size_t block;
     };
     std::vector<BasicBlock> blocks_;
+    bool begins_with_label_ = false;            // the last block
     std::vector<std::vector<Target>> targets_;  // of each block
     std::unordered_multimap<std::string_view, Label> labels_;
     std::vector<std::string_view> tables_;
@@ -170,7 +178,7 @@ std::vector<Span> blocks_in_loops(Statement function) {
     const Cycles cycles(successors);
     std::vector<Span> spans;
     for (std::size_t i = 0; i < blocks.size(); ++i)
-        if (cycles.has(i) && blocks[i].span.known()) spans.push_back(blocks[i].span);
+        if (cycles.has(i)) spans.push_back(blocks[i].extent);
     return spans;
 }
 

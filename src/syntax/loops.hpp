@@ -11,7 +11,8 @@ namespace ptxgraft::syntax {
 
 /// Instructions that are executed one after the other.
 struct BasicBlock {
-    Span span;  ///< of its instructions, in the text that was parsed; unknown where it has none
+    Span span;    ///< of its instructions, in the text that was parsed; unknown where it has none
+    Span extent;  ///< from its label, or from behind the branch before it, to where the next one begins
     bool falls_through = true;                 ///< to the next one; behind the last one the function ends
     std::vector<std::size_t> successors = {};  ///< to which its last instruction branches
 };
@@ -20,8 +21,8 @@ struct BasicBlock {
 /// lists.
 [[nodiscard]] std::vector<BasicBlock> basic_blocks(Statement function);
 
-/// The basic blocks of a function that lie on a cycle of its graph, as spans: what stands there may run more
-/// than once in one call.
+/// The basic blocks of a function that lie on a cycle of its graph, by their extents: what stands there, or
+/// is put there, may run more than once in one call.
 [[nodiscard]] std::vector<Span> blocks_in_loops(Statement function);
 
 /// The nodes of a graph that lie on a cycle; `successors[i]` are those of node i.

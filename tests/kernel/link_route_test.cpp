@@ -185,6 +185,51 @@ TEST(LinkRoute, LimitsAreForCandidates) {
     EXPECT_EQ(skeleton.assemble({{"s", stub_of(skeleton)}}, options)->routes.at(0).route, Route::link);
 }
 
+// A function of its own has the calling convention's registers, and spills what its entry need not.
+TEST(LinkRoute, AutomaticInlinesWhatIsOverALimitAsAFunction) {
+    const Skeleton skeleton = skeleton_of(slow(copy() + copy()));
+    const Stub stub = stub_of(skeleton);
+    const auto assembled = [&](Route route, AssembleLimits limits) {
+        return skeleton.assemble({{"s", stub}}, {.assemble = {.limits = limits}, .routes = {.route = route}});
+    };
+    const auto most = [](const MachineCode& code) {
+        std::uint32_t registers = 0;
+        for (const FunctionUsage& f : code.cubin->functions) registers = std::max(registers, f.registers);
+        return registers;
+    };
+    ASSERT_TRUE(skeleton.prepare({.routes = {.route = Route::automatic}}));
+    const auto inlined = assembled(Route::inlined, {}), linked = assembled(Route::automatic, {});
+    ASSERT_TRUE(inlined && linked);
+    EXPECT_EQ(linked->routes.at(0).route, Route::link);
+    ASSERT_LT(most(*inlined), most(*linked));
+    const AssembleLimits limits{.registers = most(*inlined)};
+    EXPECT_EQ(assembled(Route::link, limits).error().code, Errc::assemble_limit_exceeded);
+    const auto code = assembled(Route::automatic, limits);
+    ASSERT_TRUE(code) << describe(code.error());
+    EXPECT_NE(code->routes.at(0).route, Route::link);
+    EXPECT_THAT(code->routes.at(0).reason, HasSubstr("linked it is over a limit"));
+    EXPECT_LE(most(*code), most(*inlined));
+}
+
+// Candidates have other stubs than the default ones.
+TEST(LinkRoute, WhatCannotBeMeasuredIsNotLinked) {
+    struct Ending : Assembler {
+        std::string_view name() const override { return default_assembler().name(); }
+        std::string version() const override { return default_assembler().version(); }
+        Expected<Cubin> assemble(std::string_view, const AssembleOptions&) const override {
+            return fail(Errc::assembler_ended, "killed after 100 ms");
+        }
+    };
+    const Skeleton skeleton = skeleton_of(slow(copy() + copy()));
+    const Ending ending;
+    const auto prepared = skeleton.prepare({.routes = {.route = Route::automatic}, .assembler = &ending});
+    ASSERT_TRUE(prepared) << describe(prepared.error());
+    EXPECT_THAT(prepared->not_linkable, HasSubstr("killed after 100 ms"));
+    const auto code = skeleton.assemble({{"s", stub_of(skeleton)}}, {.routes = {.route = Route::automatic}});
+    ASSERT_TRUE(code) << describe(code.error());
+    EXPECT_EQ(code->routes.at(0).route, Route::inlined);
+}
+
 // What only the linker sees: `auto` calls instead, and duplicates say the same.
 TEST(LinkRoute, AutomaticCallsWhatDoesNotLink) {
     std::string text = slow(copy() + copy());

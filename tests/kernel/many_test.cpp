@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
+#include <new>
 #include <set>
 #include <thread>
 
+#include "ptxgraft/expression.hpp"
 #include "ptxgraft/kernel.hpp"
 #include "route_kernels.hpp"
 #include "support/files.hpp"
@@ -208,12 +211,62 @@ TEST(Many, StopsWhenItIsAskedTo) {
     EXPECT_EQ(results[49].error().code, Errc::work_stopped);
 }
 
-TEST(Many, AnExceptionOfTheCallbackComesOut) {
+TEST(Many, AnExceptionOfTheCallbackComesOutAndItIsNotCalledAgain) {
     const Skeleton skeleton = skeleton_of(two_copies);
     Candidates candidates;
-    for (int i = 0; i < 8; ++i) candidates.push_back({{"s", numbered(skeleton, i)}});
-    const auto throwing = [](std::size_t, const Expected<MachineCode>&) { throw std::runtime_error("mine"); };
-    EXPECT_THROW((void)skeleton.assemble_many(candidates, {}, {.threads = 2}, throwing), std::runtime_error);
+    for (int i = 0; i < 12; ++i) candidates.push_back({{"s", numbered(skeleton, i)}});
+    for (const std::uint32_t variants : {1u, 4u}) {
+        std::atomic<int> calls = 0;
+        const auto throwing = [&](std::size_t, const Expected<MachineCode>&) {
+            ++calls;
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));  // others come, and wait
+            throw std::bad_alloc();
+        };
+        const ManyOptions many{.threads = 4, .variants_per_module = variants};
+        EXPECT_THROW((void)skeleton.assemble_many(candidates, {}, many, throwing), std::bad_alloc);
+        EXPECT_EQ(calls, 1) << variants;
+        calls = 0;
+        EXPECT_THROW((void)skeleton.graft_many(candidates, *Device::open("emulator"), {}, many,
+                                               [&](std::size_t, const Expected<Kernel>&) {
+                                                   ++calls;
+                                                   throw std::runtime_error("mine");
+                                               }),
+                     std::runtime_error);
+        EXPECT_EQ(calls, 1) << variants;
+    }
+}
+
+// The order in which sites are filled is no difference.
+TEST(Many, EqualCandidatesFillTheirSitesInAnyOrder) {
+    const auto copy_of = [](const std::string& site) {
+        return "\t{ // PTXGRAFT_SITE " + site +
+               "\n\t.reg .f32 _acc; // mod f32 acc\n\tmov.b32 _acc, %f1;\n\t// PTXGRAFT_STUB\n"
+               "\t// PTXGRAFT_END\n\tmov.b32 %f1, _acc;\n\t}\n";
+    };
+    const Skeleton skeleton =
+        skeleton_of(head +
+                    ".visible .entry k(.param .u64 out)\n{\n\t.reg .b64 %rd1; .reg .f32 %f1;\n"
+                    "\tld.param.u64 %rd1, [out];\n\tld.global.f32 %f1, [%rd1];\n" +
+                    copy_of("s") + copy_of("t") + copy_of("s") + "\tst.global.f32 [%rd1], %f1;\n\tret;\n}\n");
+    const auto stub = [&](const char* site, int i, stack::Constants constants) {
+        return Graft{site, *compile_expression("acc = acc * " + std::to_string(i) + ".5",
+                                               *skeleton.site(site), {.constants = constants})};
+    };
+    for (const auto constants : {stack::Constants::literals, stack::Constants::data})
+        for (const Route route : {Route::inlined, Route::call, Route::link}) {
+            if (route == Route::link && constants == stack::Constants::data) continue;
+            const Graft first = stub("s", 1, constants), second = stub("t", 2, constants);
+            const Candidates candidates{{first, second}, {second, first}};
+            const Counting assembler;
+            const GraftOptions options{.routes = {.route = route}, .assembler = &assembler};
+            const auto results = skeleton.assemble_many(candidates, options, {.threads = 1});
+            ASSERT_TRUE(results[0] && results[1]) << describe(results[0].error());
+            EXPECT_EQ(results[0]->cubin, results[1]->cubin) << name(route);
+            EXPECT_EQ(assembler.count, route == Route::link ? 2 : 1);
+            for (std::size_t i = 0; i < 2; ++i)
+                for (std::size_t k = 0; k < 2; ++k)
+                    EXPECT_EQ(results[i]->routes.at(k).site, candidates[i][k].site);
+        }
 }
 
 TEST(Many, ACacheKeepsCandidatesPartsAndErrors) {

@@ -254,6 +254,13 @@ TEST(Route, AutomaticChoosesByCopiesLengthAndLoops) {
         function + "call f;\n}\n.entry k()\n{\ncall f;\n}\n",
         function + "}\n.entry k()\n{\n.reg .b64 %a; mov.u64 %a, f;\n}\n",
         function + "}\n.global .u64 table2[1] = {f};\n.entry k()\n{\n}\n",
+        // NVRTC writes a prototype of a recursive function.
+        head + ".func f();\n" + function.substr(head.size()) + "call f;\n}\n.entry k()\n{\ncall f;\n}\n",
+        head + ".func f();\n.func g();\n.func g() { call f; }\n" + function.substr(head.size()) +
+            "call g;\n}\n.entry k()\n{\ncall f;\n}\n",
+        head + ".func g();\n" + function.substr(head.size()) +
+            "}\n.func g() { call f; }\n.entry k()\n{\nL: call g;\nbra L;\n}\n",
+        function + "}\n.func other();\n.alias other, f;\n.entry k()\n{\nL: call other;\nbra L;\n}\n",
     };
     for (const std::string& ptx : repeated)
         EXPECT_THAT(chosen(ptx, many), is(Route::inlined, "in a function that one calls"));

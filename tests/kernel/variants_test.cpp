@@ -140,6 +140,9 @@ TEST(Variants, NamesAreTheCallersOrFree) {
     const auto free = other.render_variants(adding_many(other, 2));
     ASSERT_TRUE(free);
     EXPECT_EQ(free->suffixes, (std::vector<std::string>{"__0", "__1"}));
+    taken.replace(taken.find("entry outer_7"), 13, "entry other_7");  // whose own name looks like a variant's
+    EXPECT_EQ(skeleton_of(taken).render_variants(adding_many(skeleton_of(taken), 2))->suffixes,
+              (std::vector<std::string>{"__0", "__1"}));
     for (const std::vector<std::string>& wrong : {std::vector<std::string>{"_a"}, {"_a", "_a"}}) {
         const auto refused = skeleton.render_variants(adding_many(skeleton, 2), {.suffixes = wrong});
         ASSERT_FALSE(refused);

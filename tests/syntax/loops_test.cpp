@@ -61,6 +61,36 @@ TEST(Loops, BlocksBehindTheReturn) {
                 ElementsAre("1", "3"));
 }
 
+// Whether what stands at `<` is in a loop, and has no instruction of its own.
+bool is_place_looped(std::string body) {
+    const std::size_t at = body.find('<');
+    body.replace(at, 1, "{ // here\n}");
+    const std::string begin =
+        ".version 8.0\n.target sm_80\n.address_size 64\n.entry k()\n{\n.reg .pred %p;\n";
+    const auto module = parse(begin + body + "\n}\n");
+    EXPECT_TRUE(module) << describe(module.error());
+    const std::size_t place = begin.size() + at;
+    bool is_looped = false;
+    for (const Span loop : blocks_in_loops(module->functions().front()))
+        is_looped |= loop.begin <= place && place < loop.end;
+    return is_looped;
+}
+
+// A site without operands and with an empty default stub is no more than that.
+TEST(Loops, PlacesWithoutAnInstruction) {
+    EXPECT_TRUE(is_place_looped("L:\n<\n@%p bra L;\n"));
+    EXPECT_TRUE(is_place_looped("L:\nmembar.cta;\n<\n@%p bra L;\n"));
+    EXPECT_TRUE(is_place_looped("L:\nmembar.cta;\n<\nM:\n@%p bra L;\n"));
+    EXPECT_TRUE(is_place_looped("L:\n@%p bra OUT;\n<\nM:\nbra L;\nOUT:\n"));
+    EXPECT_TRUE(is_place_looped("L:\n@%p bra OUT;\n<\nbra L;\nOUT:\n"));
+    EXPECT_FALSE(is_place_looped("<\nL:\n@%p bra L;\n"));
+    EXPECT_FALSE(is_place_looped("membar.cta;\n<\nL:\n@%p bra L;\n"));
+    EXPECT_FALSE(is_place_looped("@%p bra L;\n<\nL:\n@%p bra L;\n"));
+    EXPECT_FALSE(is_place_looped("L:\n@%p bra L;\n<\nmembar.cta;\n"));
+    EXPECT_FALSE(is_place_looped("L:\n@%p bra L;\n<\nM:\n"));
+    EXPECT_FALSE(is_place_looped("L:\n@%p bra L;\n<"));
+}
+
 TEST(Loops, LeavingThemEndsThem) {
     EXPECT_THAT(looped("L:\n" + mark(1) + "@%p bra OUT;\n" + mark(2) + "@%p exit;\nbra L;\nOUT:\n" + mark(3) +
                        "exit;"),
