@@ -109,8 +109,8 @@ struct TemplateParameter {
     std::optional<double> above = {};          ///< what a floating-point number has to be larger than
 };
 
-/// The bytes of a random tensor, uniform from `low` to `high`; of floating types of 8 bits each bit pattern
-/// between them is as likely. The same for a seed and a name everywhere.
+/// The bytes of a random tensor, uniform from `low` to `high`; of floating types of 8 bits half of the
+/// elements are bit patterns between them, each as likely. The same for a seed and a name everywhere.
 [[nodiscard]] PTXGRAFT_API std::vector<std::byte> random_bytes(const TemplateTensor& tensor,
                                                                std::uint64_t seed);
 

@@ -75,8 +75,9 @@ void generate(const Source& source, const ElementType& type, std::uint64_t first
             continue;
         }
         const std::uint64_t i = first + at / type.bytes;
-        const std::uint64_t bits = codes.empty() ? element(source, type, format, i)
-                                                 : codes[draw(source.seed, i * draws) % codes.size()];
+        const std::uint64_t code = codes.empty() ? 0 : draw(source.seed, i * draws + 1);
+        const std::uint64_t bits =
+            code % 2 != 0 ? codes[code / 2 % codes.size()] : element(source, type, format, i);
         std::memcpy(&to[at], &bits, type.bytes);
     }
 }

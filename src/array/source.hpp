@@ -18,8 +18,8 @@ enum class Rule : std::uint8_t {
     uniform,  ///< between two numbers: of floating types `low` up to `high`, of others `least` to `most`
     normal,   ///< of floating types: the mean is 0, the deviation 1, and none is beyond 6 (the sum of 12
               ///< uniform numbers)
-    codes,  ///< of floating types of 8 bits: each bit pattern between `low` and `high` is as likely, so that
-            ///< all exponents come; where there is none, as `uniform`
+    codes,    ///< of floating types of 8 bits: half of the elements as `uniform`, of the others each bit
+              ///< pattern between `low` and `high` is as likely: all exponents come
 };
 
 struct Source {

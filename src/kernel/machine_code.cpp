@@ -135,6 +135,7 @@ std::optional<Error> MachineCodeMaker::find_kept_error(const Candidate& candidat
     const auto source = text_of(skeleton_, candidate);
     auto kept = find_in(*cache_, *link::assembly_key(source->text, options_, assembler_));
     if (kept || kept.error().code == Errc::work_stopped) return std::nullopt;
+    if (Candidate other = candidate; choose_again(other, kept.error())) return std::nullopt;
     return explained(std::move(kept.error()), source).value();
 }
 
@@ -150,10 +151,16 @@ const Cache* MachineCodeMaker::cache_for(const Candidate& candidate) const {
 bool MachineCodeMaker::choose_again(Candidate& candidate, const Error& why) const {
     const bool is_over_limit = why.code == Errc::assemble_limit_exceeded;
     if (why.code != Errc::link_failed && !is_over_limit) return false;
-    const Route given_up = candidate.has(Route::link) ? Route::link : Route::call;
+    const auto was_chosen = [&](const RoutePlan::Filled& one, Route route) {
+        return one.route == route && route_at(routes_, one.site->name) == Route::automatic;
+    };
+    const bool has_linked = std::ranges::any_of(
+        candidate.filled, [&](const RoutePlan::Filled& one) { return was_chosen(one, Route::link); });
+    if (!has_linked && !is_over_limit) return false;
+    const Route given_up = has_linked ? Route::link : Route::call;
     bool has_changed = false;
     for (RoutePlan::Filled& one : candidate.filled) {
-        if (one.route != given_up || route_at(routes_, one.site->name) != Route::automatic) continue;
+        if (!was_chosen(one, given_up)) continue;
         RouteChoice& choice = *std::ranges::find(candidate.choices, one.site->name, &RouteChoice::site);
         const std::string what = given_up == Route::link ? "linked" : "called";
         const std::string problem = is_over_limit

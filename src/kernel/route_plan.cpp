@@ -57,7 +57,8 @@ class Repeated {
         // Not prototypes, which call nobody.
         for (std::size_t i = 0; i < functions.size(); ++i)
             if (functions[i].is_definition()) numbers_.emplace(functions[i].name(), i);
-        for (const syntax::Statement s : module.statements()) read_alias(s);
+        const auto is_new_alias = [&](syntax::Statement s) { return read_alias(s); };
+        while (std::ranges::any_of(module.statements(), is_new_alias)) {}
         for (std::size_t i = 0; i < functions.size(); ++i) read(functions[i], i);
         for (const syntax::Statement s : module.statements()) read_initialisers(s);
         const std::vector<bool> recursive = syntax::nodes_on_cycles(successors_);
@@ -86,13 +87,13 @@ class Repeated {
             }
         }
     }
-    // `.alias other, function;`
-    void read_alias(syntax::Statement s) {
-        if (s.kind() != syntax::StatementKind::directive) return;
+    // `.alias other, function;`, which may be an alias that stands behind it. Whether it says something new.
+    bool read_alias(syntax::Statement s) {
+        if (s.kind() != syntax::StatementKind::directive) return false;
         s.tokens(tokens_);
-        if (tokens_.size() < 4 || tokens_[0].text != ".alias") return;
-        if (const auto named = numbers_.find(tokens_[3].text); named != numbers_.end())
-            numbers_.emplace(tokens_[1].text, named->second);
+        if (tokens_.size() < 4 || tokens_[0].text != ".alias") return false;
+        const auto named = numbers_.find(tokens_[3].text);
+        return named != numbers_.end() && numbers_.emplace(tokens_[1].text, named->second).second;
     }
     // An address in a table may be called wherever the table is read.
     void read_initialisers(syntax::Statement statement) {

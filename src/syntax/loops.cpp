@@ -178,7 +178,8 @@ std::vector<Span> blocks_in_loops(Statement function) {
     const Cycles cycles(successors);
     std::vector<Span> spans;
     for (std::size_t i = 0; i < blocks.size(); ++i)
-        if (cycles.has(i)) spans.push_back(blocks[i].extent);
+        if (const Span extent = blocks[i].extent; cycles.has(i) && extent.begin < extent.end)
+            spans.push_back(extent);
     return spans;
 }
 

@@ -5,7 +5,9 @@
 
 #include <atomic>
 #include <cstring>
+#include <optional>
 
+#include "ptxgraft/expression.hpp"
 #include "ptxgraft/kernel.hpp"
 #include "ptxgraft/template.hpp"
 #include "route_kernels.hpp"
@@ -209,6 +211,50 @@ TEST(LinkRoute, AutomaticInlinesWhatIsOverALimitAsAFunction) {
     EXPECT_NE(code->routes.at(0).route, Route::link);
     EXPECT_THAT(code->routes.at(0).reason, HasSubstr("linked it is over a limit"));
     EXPECT_LE(most(*code), most(*inlined));
+}
+
+// So it is too in a batch whose cache has the error of the call, and beside a site that is linked on request.
+TEST(LinkRoute, AutomaticInlinesWhatIsOverALimitWhenItIsCalled) {
+    const Skeleton alone = skeleton_of(kernel(copy("cold") + copy("cold"))),
+                   beside = skeleton_of(small_kernel(small_copy("s", "cold"), 22, small_copy("t")));
+    const auto small = [&](const char* site) {
+        return Graft{site, *compile_expression("acc = acc * 1.5", *beside.site(site))};
+    };
+    struct Case {
+        const Skeleton& skeleton;
+        std::vector<Graft> grafts;  // the first one is `auto`
+        RouteOptions routes;
+    };
+    const Case cases[] = {
+        {alone, {{"s", stub_of(alone)}}, {.route = Route::automatic}},
+        {beside, {small("s"), small("t")}, {.route = Route::automatic, .sites = {{"t", Route::link}}}}};
+    const auto most = [](const MachineCode& code) {
+        std::uint32_t registers = 0;
+        for (const FunctionUsage& f : code.cubin->functions) registers = std::max(registers, f.registers);
+        return registers;
+    };
+    for (const Case& of : cases) {
+        GraftOptions options{.routes = of.routes};
+        options.routes.route = Route::inlined;
+        const auto inlined = of.skeleton.assemble(of.grafts, options);
+        options.routes.route = Route::automatic;
+        const auto called = of.skeleton.assemble(of.grafts, options);
+        ASSERT_TRUE(inlined && called);
+        EXPECT_EQ(called->routes.at(0).route, Route::call);
+        ASSERT_LT(most(*inlined), most(*called));
+        const auto cache = Cache::open({});
+        options.cache = &*cache;
+        options.assemble.limits.registers = most(*inlined);
+        for (const std::uint32_t variants : {4u, 1u, 4u}) {
+            const std::vector<std::vector<Graft>> two(2, of.grafts);
+            for (const auto& code :
+                 of.skeleton.assemble_many(two, options, {.threads = 1, .variants_per_module = variants})) {
+                ASSERT_TRUE(code) << describe(code.error());
+                EXPECT_EQ(code->routes.at(0).route, Route::inlined);
+                EXPECT_THAT(code->routes.at(0).reason, HasSubstr("called it is over a limit"));
+            }
+        }
+    }
 }
 
 // Candidates have other stubs than the default ones.

@@ -238,16 +238,7 @@ TEST(Many, AnExceptionOfTheCallbackComesOutAndItIsNotCalledAgain) {
 
 // The order in which sites are filled is no difference.
 TEST(Many, EqualCandidatesFillTheirSitesInAnyOrder) {
-    const auto copy_of = [](const std::string& site) {
-        return "\t{ // PTXGRAFT_SITE " + site +
-               "\n\t.reg .f32 _acc; // mod f32 acc\n\tmov.b32 _acc, %f1;\n\t// PTXGRAFT_STUB\n"
-               "\t// PTXGRAFT_END\n\tmov.b32 %f1, _acc;\n\t}\n";
-    };
-    const Skeleton skeleton =
-        skeleton_of(head +
-                    ".visible .entry k(.param .u64 out)\n{\n\t.reg .b64 %rd1; .reg .f32 %f1;\n"
-                    "\tld.param.u64 %rd1, [out];\n\tld.global.f32 %f1, [%rd1];\n" +
-                    copy_of("s") + copy_of("t") + copy_of("s") + "\tst.global.f32 [%rd1], %f1;\n\tret;\n}\n");
+    const Skeleton skeleton = skeleton_of(small_kernel(small_copy("s") + small_copy("t") + small_copy("s")));
     const auto stub = [&](const char* site, int i, stack::Constants constants) {
         return Graft{site, *compile_expression("acc = acc * " + std::to_string(i) + ".5",
                                                *skeleton.site(site), {.constants = constants})};

@@ -43,6 +43,26 @@ inline std::string copy(const std::string& policy = "") {
 )";
 }
 
+// A copy of a site with one operand, over %f1.
+inline std::string small_copy(const std::string& site, const std::string& policy = "") {
+    return "\t{ // PTXGRAFT_SITE " + site + " " + policy +
+           "\n\t.reg .f32 _acc; // mod f32 acc\n\tmov.b32 _acc, %f1;\n\t// PTXGRAFT_STUB\n"
+           "\t// PTXGRAFT_END\n\tmov.b32 %f1, _acc;\n\t}\n";
+}
+
+// Loads so many floats behind `before`, which live until `body` is done.
+inline std::string small_kernel(const std::string& body, int live = 0, const std::string& before = "") {
+    std::string load, use;
+    for (int i = 2; i < live + 2; ++i) {
+        const std::string value = "%f" + std::to_string(i);
+        load += "\tld.global.f32 " + value + ", [%rd1+" + std::to_string(4 * i) + "];\n";
+        use += "\tfma.rn.f32 %f1, %f1, " + value + ", " + value + ";\n";
+    }
+    return head + ".visible .entry k(.param .u64 out)\n{\n\t.reg .b64 %rd1; .reg .f32 %f<" +
+           std::to_string(live + 2) + ">;\n\tld.param.u64 %rd1, [out];\n\tld.global.f32 %f1, [%rd1];\n" +
+           before + load + body + use + "\tst.global.f32 [%rd1], %f1;\n\tret;\n}\n";
+}
+
 // Each thread stores the five floats, the double, the count and the flag that `body` leaves: 48 bytes.
 inline std::string kernel(const std::string& body) {
     return head + R"(

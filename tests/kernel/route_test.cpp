@@ -261,6 +261,8 @@ TEST(Route, AutomaticChoosesByCopiesLengthAndLoops) {
         head + ".func g();\n" + function.substr(head.size()) +
             "}\n.func g() { call f; }\n.entry k()\n{\nL: call g;\nbra L;\n}\n",
         function + "}\n.func other();\n.alias other, f;\n.entry k()\n{\nL: call other;\nbra L;\n}\n",
+        function + "}\n.func other();\n.func third();\n.alias third, other;\n.alias other, f;\n" +
+            ".entry k()\n{\nL: call third;\nbra L;\n}\n",
     };
     for (const std::string& ptx : repeated)
         EXPECT_THAT(chosen(ptx, many), is(Route::inlined, "in a function that one calls"));
