@@ -58,8 +58,11 @@ const Match* InstructionVerifier::look_at(const Instruction& i) {
     if (i.opcode == "call") call(i);
     if (i.opcode == "mov") function_address(i);
     if (i.opcode == "ld" || i.opcode == "st") parameter_access(i);
-    if (i.opcode == "tex" || i.opcode == "tld4" || i.opcode == "txq")
+    if (i.opcode == "tex" || i.opcode == "tld4" || i.opcode == "txq") {
+        if (i.operands.front().kind() == OperandKind::pair)
+            require(71, {20, 0}, i.operands.front().span(), "the predicate of a texture instruction");
         setting_.has_samplers ? texture_mode(i) : unified_sampler(i, *fitting);
+    }
     return fitting;
 }
 
@@ -234,8 +237,6 @@ void InstructionVerifier::unified_sampler(const Instruction& i, const Match& mat
     const auto has = [&](std::string_view modifier) { return i.has(modifier); };
     const auto address = std::ranges::find(i.operands, OperandKind::address, &Operand::kind);
     if (address == i.operands.end() || address->children().size() < 3) return;
-    // the PTX version from which tex.grad becomes other instructions on sm_90 and later
-    constexpr std::uint16_t grad_in_parts = 83;
     const bool is_cube = has(".cube") || has(".acube"), has_depth = match.row->operands.back().name == "f",
                has_offset = i.operands.size() > (has_depth ? 4u : 3u);
     bool is_wrong = is_cube;
@@ -243,8 +244,9 @@ void InstructionVerifier::unified_sampler(const Instruction& i, const Match& mat
         is_wrong = has(".3d") || (has_offset && !has_depth) || i.modifiers.back() == ".s32";
     if (match.row->opcode == "tex.grad")
         is_wrong |= has(".a1d") || has(".a2d") ||
-                    (setting_.knows_target && setting_.target.sm >= 90 && setting_.version >= grad_in_parts &&
-                     (has(".3d") || (has_depth && !has(".f16x2"))));
+                    // there it becomes other instructions, but with all operands and .f16x2
+                    (setting_.knows_target && setting_.target.sm >= 90 &&
+                     (has(".3d") || (has_depth && !(has(".f16x2") && i.operands.size() == 6))));
     if (is_wrong)
         report(Errc::operand_count_wrong, address->span(),
                "a texture has its sampler within: [texture, coordinates]; with .target texmode_independent: "

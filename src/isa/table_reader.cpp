@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "ptxgraft/architectures.hpp"
 #include "ptxgraft/isa/types.hpp"
 #include "table_model.hpp"
 
@@ -79,6 +80,9 @@ std::string architecture(int line, const std::string& text) {
     const std::string suffix = end == std::string::npos ? "" : digits.substr(end);
     if (digits.empty() || end == 0 || (!suffix.empty() && suffix != "a" && suffix != "f"))
         stop(line, "'" + text + "' is no architecture; right is: sm_90, sm_90a, sm_100f");
+    const auto sm = static_cast<std::uint16_t>(std::min(number(line, digits.substr(0, end)), 65535u));
+    if (first_version({sm, suffix.empty() ? '\0' : suffix[0]}) == 0)
+        stop(line, "there is no " + text + "; those that there are stand in architectures.hpp");
     return digits;
 }
 
@@ -170,6 +174,9 @@ class Reader {
             s.type.erase(0, 3);
         }
         if (type_info(s.type) == nullptr) error("no type is named ." + s.type);
+        const auto is_same = [&](const Special& other) { return other.name == s.name; };
+        if (std::any_of(table_.special.begin(), table_.special.end(), is_same))
+            error(s.name + " stands twice among the special registers");
         s.since = since(columns[1]);
         table_.special.push_back(std::move(s));
     }

@@ -115,6 +115,21 @@ TEST_F(Cli, EveryVerbThatPrintsFactsPrintsJson) {
     }
 }
 
+TEST_F(Cli, VerbsOfTheTestAndOfTheReadme) {
+    const auto all = all_verbs();
+    const std::set<Words> verbs(all.begin(), all.end());
+    for (const auto& [verb, rest] : commands)
+        EXPECT_TRUE(verbs.contains(verb)) << "commands: " << testing::PrintToString(verb);
+    for (const Words& verb : without_facts)
+        EXPECT_TRUE(verbs.contains(verb)) << "without_facts: " << testing::PrintToString(verb);
+    std::istringstream readme(read_file(source_path("src/cli/README.md")));
+    std::string first_columns;
+    for (std::string line; std::getline(readme, line);)
+        if (line.starts_with("| `")) first_columns += line.substr(0, line.find('|', 1));
+    for (const std::string& verb : verbs_in(ptxgraft({"--help"}).out))
+        EXPECT_NE(first_columns.find("`" + verb + "`"), std::string::npos) << verb;
+}
+
 Json json_of(const Words& words, int status = 0) {
     const Result result = ptxgraft(words);
     EXPECT_EQ(result.status, status) << result.err;

@@ -1,7 +1,7 @@
 #pragma once
 // ptxas as an oracle: which lines of a body does it take? Lines stand in blocks of their own behind
-// declarations of registers of every type (`f32_3`, `b64_1`), variables of every space (gv, sv, cv, lv, kp),
-// with .target texmode_independent a sampler (samp_), and a function (fn1).
+// declarations of registers of every type (`f32_3`, `b64_1`; .b128 from PTX ISA 8.3 on), variables of every
+// space (gv, sv, cv, lv, kp), with .target texmode_independent a sampler (samp_), and a function (fn1).
 
 #include <string>
 #include <string_view>
