@@ -305,7 +305,7 @@ void compare_versions(const std::vector<std::string>& lines, const char* target,
 
 TEST_P(IsaOracle, VersionsOfEverySpelling) {
     const std::vector<std::string> lines = sample(lines_of(GetParam()), 1200, 0);
-    for (const char* target : targets_of_ladders) compare_versions(lines, target, 50);
+    for (const char* target : targets_of_ladders) compare_versions(lines, target, 25);
 }
 
 TEST_P(IsaOracle, Mutants) {
