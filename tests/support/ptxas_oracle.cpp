@@ -11,7 +11,6 @@
 #include <cstring>
 #include <numeric>
 
-#include "isa/target.hpp"
 #include "ptxgraft/isa.hpp"
 #include "ptxgraft/link.hpp"
 
@@ -168,7 +167,9 @@ Frame frame(const Setting& setting) {
     f.before += setting.has_samplers() ? " .global .samplerref samp_;\n" : "\n";
     f.before += ".func (.reg .b32 r0) fn1 (.reg .b32 a0) { mov.b32 r0, a0; ret; }\n";
     f.before += ".entry k(.param .align 128 .b8 kp[1024]) {\n";
-    const bool has_b128 = isa::parse_version(setting.version).value_or(0) >= 83;
+    unsigned major = 0, minor = 0;
+    std::sscanf(setting.version.c_str(), "%u.%u", &major, &minor);
+    const bool has_b128 = 10 * major + minor >= 83;
     for (const char* type : register_types)
         if (has_b128 || std::string_view(type) != "b128")
             f.before += ".reg ." + std::string(type) + " " + type + "_<300>;\n";
