@@ -8,7 +8,7 @@
 namespace ptxgraft::kernel {
 namespace {
 
-constexpr std::size_t most_bytes = std::size_t{64} << 20;
+constexpr std::size_t most_structure_bytes = std::size_t{64} << 20;
 constexpr std::string_view placed = "[ptxgraft_constants+";  // in a stub's text (Stub::constants)
 
 }  // namespace
@@ -72,7 +72,7 @@ void add_structure(link::KeyBuilder& key, const Stub& stub, const Site& site) {
 }
 
 const Cache& Structures::cache() {
-    std::call_once(opened_, [this] { cache_ = *Cache::open({.memory_bytes = most_bytes}); });
+    std::call_once(opened_, [this] { cache_ = *Cache::open({.memory_bytes = most_structure_bytes}); });
     return *cache_;
 }
 
@@ -88,7 +88,7 @@ Structures::Text Structures::keep(const link::Key& key, Text text) {
     if (!is_new) return found->second;
     order_.push_back(key);
     bytes_ += text->text.size();
-    while (bytes_ > most_bytes && order_.size() > 1) {
+    while (bytes_ > most_structure_bytes && order_.size() > 1) {
         const auto oldest = texts_.find(order_.front());
         bytes_ -= oldest->second->text.size();
         texts_.erase(oldest);

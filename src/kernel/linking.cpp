@@ -12,7 +12,7 @@
 namespace ptxgraft::kernel {
 namespace {
 
-constexpr std::size_t most_bytes = std::size_t{64} << 20;
+constexpr std::size_t most_part_bytes = std::size_t{64} << 20;
 
 const FunctionUsage* find_usage(const Cubin& cubin, std::string_view function) {
     const auto found = std::ranges::find(cubin.functions, function, &FunctionUsage::name);
@@ -86,7 +86,7 @@ void Linking::keep(const std::string& name, const std::string& how, Part part) {
     if (!parts_.emplace(key, std::move(part)).second) return;
     order_.push_back(std::move(key));
     if (users_[cubin]++ == 0) bytes_ += cubin->image.size();
-    while (bytes_ > most_bytes && order_.size() > 1) {
+    while (bytes_ > most_part_bytes && order_.size() > 1) {
         const auto oldest = parts_.find(order_.front());
         const auto users = users_.find(oldest->second.get());
         if (--users->second == 0) {

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+bool is_name_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
 // Takes out the line ends that a backslash escapes, so that a directive is one line.
 std::string join_lines(std::string_view text) {
@@ -92,7 +92,7 @@ const Word* word_at(std::string_view text, std::size_t begin, std::size_t end) {
 void add_name(std::string_view text, std::size_t at, Includes& includes) {
     if (at >= text.size()) return;
     if (text[at] != '"' && text[at] != '<') {
-        includes.computed |= is_word(text[at]);
+        includes.computed |= is_name_character(text[at]);
         return;
     }
     const std::size_t end = text.find_first_of(text[at] == '"' ? "\"\n" : ">\n", at + 1);
@@ -184,12 +184,12 @@ std::vector<std::string> option_include_dirs(const std::vector<std::string>& opt
 Includes find_includes(std::string_view text) {
     Includes includes;
     for (std::size_t at = 0; at < text.size();) {
-        if (!is_word(text[at])) {
+        if (!is_name_character(text[at])) {
             ++at;
             continue;
         }
         std::size_t end = at;
-        while (end < text.size() && is_word(text[end])) ++end;
+        while (end < text.size() && is_name_character(text[end])) ++end;
         if (const Word* word = word_at(text, at, end)) {
             const std::size_t next = skip_blanks(text, end);
             if (word->directive && is_directive(text, at)) add_name(text, next, includes);

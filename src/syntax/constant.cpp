@@ -18,17 +18,19 @@
 namespace ptxgraft::syntax {
 namespace {
 
-using Type = Constant::Type;
+using ConstantType = Constant::Type;
 using U = std::uint64_t;
 using S = std::int64_t;
 
 constexpr U largest_signed = static_cast<U>(std::numeric_limits<S>::max());
 
-Constant integer(U value, bool is_unsigned) { return {is_unsigned ? Type::u64 : Type::s64, value}; }
-Constant truth(bool value) { return {Type::s64, value ? U{1} : U{0}}; }
-Constant floating(double value) { return {Type::f64, std::bit_cast<U>(value)}; }
+Constant integer(U value, bool is_unsigned) {
+    return {is_unsigned ? ConstantType::u64 : ConstantType::s64, value};
+}
+Constant truth(bool value) { return {ConstantType::s64, value ? U{1} : U{0}}; }
+Constant floating(double value) { return {ConstantType::f64, std::bit_cast<U>(value)}; }
 double as_double(const Constant& c) { return std::bit_cast<double>(c.bits); }
-bool is_unsigned(const Constant& c) { return c.type == Type::u64; }
+bool is_unsigned(const Constant& c) { return c.type == ConstantType::u64; }
 
 // What an operator makes of two operands of its kind, or which error.
 struct Outcome {
@@ -116,7 +118,8 @@ const Binary* find_binary(std::string_view text) {
 }
 
 Outcome apply(const Binary& op, const Constant& a, const Constant& b) {
-    if (a.type == Type::f32 || b.type == Type::f32) return {{}, Errc::constant_operand_invalid};
+    if (a.type == ConstantType::f32 || b.type == ConstantType::f32)
+        return {{}, Errc::constant_operand_invalid};
     if (a.is_integer() != b.is_integer()) return {{}, Errc::constant_operands_differ};
     if (a.is_integer()) return op.of_integers(a, b, is_unsigned(a) || is_unsigned(b));
     return op.of_doubles != nullptr ? op.of_doubles(as_double(a), as_double(b))
@@ -124,7 +127,7 @@ Outcome apply(const Binary& op, const Constant& a, const Constant& b) {
 }
 
 Outcome apply(char prefix, const Constant& a) {
-    if (a.type == Type::f64 && (prefix == '-' || prefix == '+'))
+    if (a.type == ConstantType::f64 && (prefix == '-' || prefix == '+'))
         return {prefix == '-' ? floating(-as_double(a)) : a};
     if (!a.is_integer()) return {{}, Errc::constant_operand_invalid};
     switch (prefix) {
@@ -280,11 +283,11 @@ class Evaluator {
 std::optional<Constant> literal_constant(TokenKind kind, std::string_view text) {
     if (kind == TokenKind::floating) {
         const auto bits = parse_float(text);
-        if (bits && !bits->is_double) return Constant{Type::f32, bits->bits};
+        if (bits && !bits->is_double) return Constant{ConstantType::f32, bits->bits};
         if (bits && std::fpclassify(std::bit_cast<double>(bits->bits)) == FP_NORMAL)
-            return Constant{Type::f64, bits->bits};
+            return Constant{ConstantType::f64, bits->bits};
         if (text.starts_with("0d") || text.starts_with("0D"))
-            return bits ? std::optional(Constant{Type::f64, bits->bits}) : std::nullopt;
+            return bits ? std::optional(Constant{ConstantType::f64, bits->bits}) : std::nullopt;
         const auto value = decimal(std::string(text));
         return value ? std::optional(floating(*value)) : std::nullopt;
     }
@@ -335,7 +338,7 @@ std::optional<std::uint64_t> convert(const Constant& constant, ConstantUse use, 
         return use == ConstantUse::floating ? std::nullopt : std::optional(constant.bits & mask);
     }
     if (use == ConstantUse::predicate || use == ConstantUse::integer) return std::nullopt;
-    const bool is_single = constant.type == Type::f32;
+    const bool is_single = constant.type == ConstantType::f32;
     if (use == ConstantUse::bits && width != (is_single ? 32 : 64)) return std::nullopt;
     if (use == ConstantUse::floating && width < 32) return std::nullopt;
     // ptxas writes the 32 bits of `0f…` to a wider place as they are, and the lower bits of either to a

@@ -20,22 +20,22 @@ namespace {
 
 constexpr std::size_t deepest_chain = 64;
 
-struct Place {
+struct SourcePlace {
     std::uint64_t file = 0, line = 0, column = 0;
-    friend bool operator==(const Place&, const Place&) = default;
+    friend bool operator==(const SourcePlace&, const SourcePlace&) = default;
 };
 // `.loc 1 9 3, function_name label + 4, inlined_at 1 21 3`
 struct Location {
-    Place at;
+    SourcePlace at;
     std::string_view label;
     std::uint64_t behind_label = 0;
-    std::optional<Place> inlined_at;
+    std::optional<SourcePlace> inlined_at;
 };
 
 std::uint64_t number_at(const std::vector<Token>& tokens, std::size_t i) {
     return i < tokens.size() ? integer_value(tokens[i].text).value_or(0) : 0;
 }
-Place place_at(const std::vector<Token>& tokens, std::size_t i) {
+SourcePlace place_at(const std::vector<Token>& tokens, std::size_t i) {
     return {number_at(tokens, i), number_at(tokens, i + 1), number_at(tokens, i + 2)};
 }
 
@@ -128,7 +128,7 @@ std::vector<SourceLine> source_lines(const Module& module, std::uint32_t offset)
     }
     const Tables tables(module);
     auto end = locations.rbegin();
-    for (std::optional<Place> wanted; end != locations.rend() && lines.size() < deepest_chain; ++end) {
+    for (std::optional<SourcePlace> wanted; end != locations.rend() && lines.size() < deepest_chain; ++end) {
         if (wanted && end->at != *wanted) continue;
         lines.push_back({tables.file(end->at.file), static_cast<std::uint32_t>(end->at.line),
                          static_cast<std::uint32_t>(end->at.column),

@@ -14,7 +14,7 @@
 namespace ptxgraft::tensor {
 namespace {
 
-tl::unexpected<Error> wrong(std::string why) { return fail(Errc::tensor_copy_invalid, std::move(why)); }
+tl::unexpected<Error> wrong_copy(std::string why) { return fail(Errc::tensor_copy_invalid, std::move(why)); }
 
 // ------------------------------------------------------------------------------------------------- elements
 
@@ -127,28 +127,28 @@ std::uint64_t box_bytes(const MapFields& map) {
 Expected<void> check_place(const MapFields& map, std::span<const std::int32_t> coordinates,
                            Direction direction) {
     if (coordinates.size() != map.rank)
-        return wrong(fmt::format("the instruction says .{}d, the tensor map has {} dimensions",
-                                 coordinates.size(), map.rank));
+        return wrong_copy(fmt::format("the instruction says .{}d, the tensor map has {} dimensions",
+                                      coordinates.size(), map.rank));
     const TypeUnit& unit = unit_of(map.type);
     const int multiple = unit.elements == 16 ? 128 : unit.elements;
     if (coordinates[0] % multiple != 0)
-        return wrong(fmt::format("the first coordinate is {}; for {} it is a multiple of {}", coordinates[0],
-                                 unit.name, multiple));
+        return wrong_copy(fmt::format("the first coordinate is {}; for {} it is a multiple of {}",
+                                      coordinates[0], unit.name, multiple));
     if (map.interleave != TensorInterleave::none &&
         box_elements(map, 0) / unit.elements * unit.shared_bytes % 16 != 0)
-        return wrong(fmt::format(
+        return wrong_copy(fmt::format(
             "the rows of the box have {} elements of {}; an interleaved box has rows of whole 16 bytes",
             box_elements(map, 0), unit.name));
     if (box_bytes(map) > most_box_bytes)
-        return wrong(fmt::format("the box has {} bytes; no shared memory has more than {}", box_bytes(map),
-                                 most_box_bytes));
+        return wrong_copy(fmt::format("the box has {} bytes; no shared memory has more than {}",
+                                      box_bytes(map), most_box_bytes));
     if (direction == Direction::load) return {};
     if (map.type == TensorType::b4x16_p64 || map.type == TensorType::b6x16_p32)
-        return wrong(fmt::format("{} is a type of copies from global memory", unit.name));
+        return wrong_copy(fmt::format("{} is a type of copies from global memory", unit.name));
     const auto negative = std::find_if(coordinates.begin(), coordinates.end(), [](auto c) { return c < 0; });
     if (negative == coordinates.end()) return {};
-    return wrong(fmt::format("coordinate {} is {}; those of a copy to global memory are not negative",
-                             negative - coordinates.begin(), *negative));
+    return wrong_copy(fmt::format("coordinate {} is {}; those of a copy to global memory are not negative",
+                                  negative - coordinates.begin(), *negative));
 }
 
 }  // namespace
@@ -200,8 +200,8 @@ Expected<void> Tile::start_im2col(std::span<const std::int32_t> coordinates,
         end_[i] = static_cast<std::int64_t>(map_.dims[i]) + map_.upper_corner[i - 1];
         at_[i] = coordinates[i];
         if (at_[i] < begin_[i] || at_[i] >= end_[i])
-            return wrong(fmt::format("coordinate {} is {}; the map's corners leave {} to {}", i, at_[i],
-                                     begin_[i], end_[i] - 1));
+            return wrong_copy(fmt::format("coordinate {} is {}; the map's corners leave {} to {}", i, at_[i],
+                                          begin_[i], end_[i] - 1));
         if (!offsets.empty()) shift_[i] = offsets[i - 1];
     }
     at_[batch] = coordinates[batch];
@@ -405,9 +405,9 @@ Expected<Reduction> Reduction::of(ReduceOperation operation, TensorType type) {
     auto found = type == TensorType::f64 ? std::nullopt : of(operation, type_of(operation, type));
     if (found) return *found;
     const std::string_view types = types_of(operation);
-    return wrong(fmt::format(".{} of a tensor of {}; its types are{}",
-                             operation_names[static_cast<unsigned>(operation)], unit_of(type).name,
-                             types.substr(0, types.size() - 1)));
+    return wrong_copy(fmt::format(".{} of a tensor of {}; its types are{}",
+                                  operation_names[static_cast<unsigned>(operation)], unit_of(type).name,
+                                  types.substr(0, types.size() - 1)));
 }
 
 void Reduction::compute(std::byte* result, const std::byte* left, const std::byte* right,

@@ -28,12 +28,12 @@ constexpr TypeUnit units[] = {
 constexpr std::string_view swizzle_names[] = {"none", "32B", "64B", "128B", "96B"};
 constexpr std::uint32_t swizzle_spans[] = {0, 32, 64, 128, 96};
 
-tl::unexpected<Error> wrong(std::string why) { return fail(Errc::tensor_map_invalid, std::move(why)); }
+tl::unexpected<Error> wrong_map(std::string why) { return fail(Errc::tensor_map_invalid, std::move(why)); }
 
 template <class Number>
 Expected<void> in_range(std::string_view name, Number value, Number least, Number most) {
     if (value >= least && value <= most) return {};
-    return wrong(fmt::format("{} is {}; it is {} to {}", name, value, least, most));
+    return wrong_map(fmt::format("{} is {}; it is {} to {}", name, value, least, most));
 }
 
 template <class Values, class Number>
@@ -74,9 +74,9 @@ Expected<void> check_rank(const MapFields& map) {
     const unsigned rank = map.rank;
     TRY(in_range("the rank", rank, 1u, most_tensor_dims));
     if (rank < 3 && map.interleave != TensorInterleave::none)
-        return wrong(fmt::format("interleaved layouts have a rank of 3 to 5, this one {}", rank));
+        return wrong_map(fmt::format("interleaved layouts have a rank of 3 to 5, this one {}", rank));
     if (rank < 3 && map.is_im2col)
-        return wrong(fmt::format("the im2col mode has a rank of 3 to 5, not {}", rank));
+        return wrong_map(fmt::format("the im2col mode has a rank of 3 to 5, not {}", rank));
     return {};
 }
 
@@ -91,25 +91,25 @@ std::string why_aligned(const MapFields& map) {
 
 Expected<void> check_address(const MapFields& map) {
     if (map.address % alignment(map) == 0) return {};
-    return wrong(fmt::format("the address {:#x} is not a multiple of {}{}", map.address, alignment(map),
-                             why_aligned(map)));
+    return wrong_map(fmt::format("the address {:#x} is not a multiple of {}{}", map.address, alignment(map),
+                                 why_aligned(map)));
 }
 
 Expected<void> check_dims(const MapFields& map) {
     TRY(check_each("dims", std::span(map.dims, map.rank), std::uint64_t{1}, std::uint64_t{1} << 32));
     const unsigned multiple = is_padded(map.type) ? 128 : map.type == TensorType::b4x16 ? 2 : 1;
     if (map.dims[0] % multiple == 0) return {};
-    return wrong(fmt::format("dims[0] is {}; for {} it is a multiple of {}", map.dims[0],
-                             unit_of(map.type).name, multiple));
+    return wrong_map(fmt::format("dims[0] is {}; for {} it is a multiple of {}", map.dims[0],
+                                 unit_of(map.type).name, multiple));
 }
 
 Expected<void> check_strides(const MapFields& map) {
     for (unsigned i = 0; i + 1u < map.rank; ++i) {
         if (map.strides[i] >= std::uint64_t{1} << 40)
-            return wrong(fmt::format("strides[{}] is {}; it is less than 2^40", i, map.strides[i]));
+            return wrong_map(fmt::format("strides[{}] is {}; it is less than 2^40", i, map.strides[i]));
         if (map.strides[i] % alignment(map) != 0)
-            return wrong(fmt::format("strides[{}] is {} bytes; it is a multiple of {}{}", i, map.strides[i],
-                                     alignment(map), why_aligned(map)));
+            return wrong_map(fmt::format("strides[{}] is {} bytes; it is a multiple of {}{}", i,
+                                         map.strides[i], alignment(map), why_aligned(map)));
     }
     return {};
 }
@@ -121,17 +121,18 @@ Expected<void> check_element_strides(const MapFields& map) {
 // What holds of a box's innermost dimension, and of a pixel's channels.
 Expected<void> check_row(const MapFields& map, std::string_view name, unsigned elements) {
     if (is_padded(map.type) && elements != 128)
-        return wrong(fmt::format("{} is {}; for {} it is 128", name, elements, unit_of(map.type).name));
+        return wrong_map(fmt::format("{} is {}; for {} it is 128", name, elements, unit_of(map.type).name));
     if (map.interleave != TensorInterleave::none) return {};
     const TypeUnit& unit = unit_of(map.type);
     if (elements % unit.elements != 0 || row_bytes(map) % 16 != 0)
-        return wrong(fmt::format("{} is {} elements of {}, {} bytes; they are a multiple of 16", name,
-                                 elements, unit.name,
-                                 static_cast<double>(elements) / unit.elements * unit.shared_bytes));
+        return wrong_map(fmt::format("{} is {} elements of {}, {} bytes; they are a multiple of 16", name,
+                                     elements, unit.name,
+                                     static_cast<double>(elements) / unit.elements * unit.shared_bytes));
     const auto mode = static_cast<unsigned>(map.swizzle);
     if (map.swizzle == SwizzleMode::none || row_bytes(map) <= swizzle_spans[mode]) return {};
-    return wrong(fmt::format("{} is {} elements of {}, {} bytes; with the swizzle {} at most {}", name,
-                             elements, unit.name, row_bytes(map), swizzle_names[mode], swizzle_spans[mode]));
+    return wrong_map(fmt::format("{} is {} elements of {}, {} bytes; with the swizzle {} at most {}", name,
+                                 elements, unit.name, row_bytes(map), swizzle_names[mode],
+                                 swizzle_spans[mode]));
 }
 
 Expected<void> check_box(const MapFields& map) {
@@ -152,35 +153,35 @@ Expected<void> check_im2col(const MapFields& map) {
         TRY(in_range(fmt::format("lower_corner[{}]", i), lower, -bound, bound - 1));
         TRY(in_range(fmt::format("upper_corner[{}]", i), upper, -bound, bound - 1));
         if (static_cast<std::int64_t>(map.dims[i + 1]) + upper - lower < 1)
-            return wrong(fmt::format("the corners leave nothing of dims[{}] = {}: from {} to {} + {}", i + 1,
-                                     map.dims[i + 1], lower, map.dims[i + 1], upper));
+            return wrong_map(fmt::format("the corners leave nothing of dims[{}] = {}: from {} to {} + {}",
+                                         i + 1, map.dims[i + 1], lower, map.dims[i + 1], upper));
     }
     return check_row(map, "channels_per_pixel", channels);
 }
 
 Expected<void> check_swizzle(const MapFields& map) {
-    if (map.swizzle == SwizzleMode::bytes96) return wrong("the swizzle 96B is one of sm_103a");
+    if (map.swizzle == SwizzleMode::bytes96) return wrong_map("the swizzle 96B is one of sm_103a");
     if (map.atomicity != SwizzleAtomicity::bytes16 && map.swizzle != SwizzleMode::bytes128)
-        return wrong(fmt::format("the swizzle {} has an atomicity of 16 bytes",
-                                 swizzle_names[static_cast<unsigned>(map.swizzle)]));
+        return wrong_map(fmt::format("the swizzle {} has an atomicity of 16 bytes",
+                                     swizzle_names[static_cast<unsigned>(map.swizzle)]));
     if (map.interleave == TensorInterleave::bytes32 && map.swizzle != SwizzleMode::bytes32)
-        return wrong(fmt::format("the swizzle is {}; with the interleave 32B it is 32B",
-                                 swizzle_names[static_cast<unsigned>(map.swizzle)]));
+        return wrong_map(fmt::format("the swizzle is {}; with the interleave 32B it is 32B",
+                                     swizzle_names[static_cast<unsigned>(map.swizzle)]));
     if (!is_padded(map.type)) return {};
     const bool fits = (map.swizzle == SwizzleMode::none || map.swizzle == SwizzleMode::bytes128) &&
                       map.atomicity != SwizzleAtomicity::bytes32_flip8 &&
                       (map.type == TensorType::b6x16_p32 || map.atomicity != SwizzleAtomicity::bytes64);
     if (fits) return {};
-    return wrong(fmt::format("{} has the swizzles none, 128B and 128B with atoms of 32B{}",
-                             unit_of(map.type).name, map.type == TensorType::b6x16_p32 ? " or 64B" : ""));
+    return wrong_map(fmt::format("{} has the swizzles none, 128B and 128B with atoms of 32B{}",
+                                 unit_of(map.type).name, map.type == TensorType::b6x16_p32 ? " or 64B" : ""));
 }
 
 Expected<void> check_interleave_and_fill(const MapFields& map) {
     const TypeUnit& unit = unit_of(map.type);
     if (map.type == TensorType::b6x16_p32 && map.interleave != TensorInterleave::none)
-        return wrong(fmt::format("{} has no interleaved layout", unit.name));
+        return wrong_map(fmt::format("{} has no interleaved layout", unit.name));
     if (map.fill == TensorFill::nan && !unit.is_floating)
-        return wrong(fmt::format("the fill nan is for floating-point types, not for {}", unit.name));
+        return wrong_map(fmt::format("the fill nan is for floating-point types, not for {}", unit.name));
     return {};
 }
 
@@ -211,7 +212,7 @@ constexpr std::pair<SwizzleMode, SwizzleAtomicity> swizzles[] = {
 
 Expected<void> check_length(std::string_view name, std::size_t length, std::size_t wanted) {
     if (length == wanted) return {};
-    return wrong(fmt::format("{} has {} numbers; it has {}", name, length, wanted));
+    return wrong_map(fmt::format("{} has {} numbers; it has {}", name, length, wanted));
 }
 
 Expected<void> check_lengths(const TensorMapOptions& options) {
@@ -221,7 +222,7 @@ Expected<void> check_lengths(const TensorMapOptions& options) {
     if (!options.element_strides.empty())
         TRY(check_length("element_strides", options.element_strides.size(), rank));
     if (!options.im2col) return check_length("box", options.box.size(), rank);
-    if (rank < 3) return wrong(fmt::format("the im2col mode has 3 to 5 dims, not {}", rank));
+    if (rank < 3) return wrong_map(fmt::format("the im2col mode has 3 to 5 dims, not {}", rank));
     TRY(check_length("box", options.box.size(), 0));
     TRY(check_length("lower_corner", options.im2col->lower_corner.size(), rank - 2));
     return check_length("upper_corner", options.im2col->upper_corner.size(), rank - 2);
@@ -230,7 +231,7 @@ Expected<void> check_lengths(const TensorMapOptions& options) {
 // The fields of a map are narrower than the parameters.
 Expected<void> check_widths(const TensorMapOptions& options) {
     if (static_cast<unsigned>(options.swizzle) >= std::size(swizzles))
-        return wrong(fmt::format("swizzle is {}; it is 0 to 6", static_cast<unsigned>(options.swizzle)));
+        return wrong_map(fmt::format("swizzle is {}; it is 0 to 6", static_cast<unsigned>(options.swizzle)));
     TRY(check_each("box", options.box, 1u, most_box));
     TRY(check_each("element_strides", options.element_strides, 1u, most_element_stride));
     if (!options.im2col) return {};
@@ -346,7 +347,7 @@ Expected<void> replace(std::byte* map, MapField field, std::uint32_t ordinal, st
     auto content = TRY(fields_to_replace(map));
     const FieldRow& row = fields[static_cast<unsigned>(field)];
     if (ordinal >= row.ordinals)
-        return wrong(
+        return wrong_map(
             fmt::format("the ordinal of {} is {}; it is 0 to {}", row.name, ordinal, row.ordinals - 1));
     TRY(in_range(row.name, value, row.least, row.most));
     row.write(content, ordinal, value);

@@ -10,11 +10,11 @@
 namespace ptxgraft::cli {
 namespace {
 
-struct Options {
+struct CanonicalFlags {
     std::string file, output = "-";
 };
 
-void canonical(const Options& options) {
+void canonical(const CanonicalFlags& options) {
     const std::string file = display_name(options.file);
     const std::string text = take(read_file(options.file));
     const syntax::Module module = take(syntax::parse(text), text, file);
@@ -27,7 +27,7 @@ void add_canonical(CLI::App& app) {
     CLI::App* verb = app.add_subcommand(
         "canonical",
         "Print PTX in canonical form: a statement a line, no comments; it assembles to the same code");
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<CanonicalFlags>();
     verb->add_option("FILE", options->file, "PTX file")->required();
     verb->add_option("-o,--output", options->output, "Where to write; default: standard output");
     verb->callback([options] { canonical(*options); });

@@ -12,7 +12,7 @@
 namespace ptxgraft::cli {
 namespace {
 
-struct Options {
+struct DevicesFlags {
     bool json = false;
     std::string driver = DeviceOptions().driver;
 };
@@ -89,7 +89,7 @@ void print(const Expected<std::vector<DeviceProperties>>& gpus) {
         fmt::print("{:<17}  {}\n", device_name(one, 0), limits(one));
 }
 
-void run(const Options& options) {
+void run_devices(const DevicesFlags& options) {
     const auto gpus = Device::list_cuda({.driver = options.driver});
     if (!options.json) return print(gpus);
     Json all{{"cuda", to_json(gpus.value_or(std::vector<DeviceProperties>()))},
@@ -102,14 +102,14 @@ void run(const Options& options) {
 }  // namespace
 
 void add_devices(CLI::App& app) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<DevicesFlags>();
     CLI::App* verb =
         app.add_subcommand("devices", "List the GPUs and what the emulator can be, with their properties");
     verb->add_flag(
         "--json", options->json,
         "Print JSON: {\"cuda\": […], \"cuda_error\": null or why there is none, \"emulator\": […]}");
     verb->add_option("--driver", options->driver, "The CUDA driver's library")->capture_default_str();
-    verb->callback([options] { run(*options); });
+    verb->callback([options] { run_devices(*options); });
 }
 
 }  // namespace ptxgraft::cli

@@ -30,7 +30,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct DoctorFlags {
     bool json = false;
     std::string driver = DeviceOptions().driver;
     std::string python = "python3";
@@ -204,7 +204,7 @@ Finding main_job() {
             "the first of the above that is not ok is the likely reason"};
 }
 
-std::vector<Finding> examine(const Options& options) {
+std::vector<Finding> examine(const DoctorFlags& options) {
     return {
         library(),
         nvrtc(),
@@ -241,7 +241,7 @@ Json to_json(const std::vector<Finding>& findings) {
     return all;
 }
 
-void run(const Options& options) {
+void run_doctor(const DoctorFlags& options) {
     const std::vector<Finding> findings = examine(options);
     const bool works = findings.back().state == State::ok;
     if (options.json)
@@ -254,7 +254,7 @@ void run(const Options& options) {
 }  // namespace
 
 void add_doctor(CLI::App& app) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<DoctorFlags>();
     CLI::App* const verb = app.add_subcommand(
         "doctor", "Say what of the installation is found, what is missing, and what to do about it");
     verb->add_flag(
@@ -268,7 +268,7 @@ void add_doctor(CLI::App& app) {
     verb->footer(
         "Exit status: 0 where the main job works (CUDA to PTX, a stub, machine code, a launch on the "
         "emulator), whatever else is missing; 1 where it does not.");
-    verb->callback([options] { run(*options); });
+    verb->callback([options] { run_doctor(*options); });
 }
 
 }  // namespace ptxgraft::cli

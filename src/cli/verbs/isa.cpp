@@ -17,12 +17,12 @@
 namespace ptxgraft::cli {
 namespace {
 
-struct Options {
+struct IsaFlags {
     std::vector<std::string> words;
     bool missing = false, emulated = false, coverage = false, json = false;
 };
 
-void print_rows(const Options& options) {
+void print_rows(const IsaFlags& options) {
     Json opcodes = Json::object();
     for (const std::string& opcode : options.words) {
         const std::vector<std::string> rows = isa::rows(opcode);
@@ -44,7 +44,7 @@ void count_missing(const std::string& path, std::map<std::string, std::size_t>& 
 }
 
 // The backlog: most frequent first.
-void print_missing(const Options& options) {
+void print_missing(const IsaFlags& options) {
     std::map<std::string, std::size_t> missing;
     for (const std::string& path : options.words) count_missing(path, missing);
     std::vector<std::pair<std::size_t, std::string>> order;
@@ -112,7 +112,7 @@ Json json_of(const FormCoverage& form) {
 }
 
 // A page with a row for each form, of the opcodes that are named or of all.
-void print_coverage(const Options& options) {
+void print_coverage(const IsaFlags& options) {
     const std::vector<FormCoverage> forms = form_coverage(default_assembler(), options.words);
     if (forms.empty()) throw Failure{"error: the table has no such opcode\n", work_failed};
     if (!options.json) return (void)fmt::print("{}", coverage_page(forms));
@@ -121,7 +121,7 @@ void print_coverage(const Options& options) {
     print_json(rows);
 }
 
-void run(const Options& options) {
+void run_isa(const IsaFlags& options) {
     if (options.emulated) {
         const auto opcodes = emulated(options.words);
         return options.json ? print_emulated_as_json(opcodes) : print_emulated(opcodes);
@@ -137,7 +137,7 @@ void add_isa(CLI::App& app) {
     CLI::App* verb = app.add_subcommand("isa",
                                         "Print the instruction table's rows of opcodes, the forms in PTX "
                                         "files that it lacks, or what the emulator runs of it");
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<IsaFlags>();
     verb->add_option(
         "OPCODE", options->words,
         "Opcodes: add, mul.wide, cp; with --missing: PTX files; with --emulated or --coverage: none "
@@ -157,7 +157,7 @@ void add_isa(CLI::App& app) {
         "[{\"opcode\", \"emulated\", \"spellings\", \"missing\", [\"out_of_scope\"]}]; with --coverage "
         "[{\"opcode\", \"form\", \"since\", \"spellings\", \"example\", \"emulated\", [\"target\", "
         "\"version\"], [\"problem\"], [\"out_of_scope\"]}]");
-    verb->callback([options] { run(*options); });
+    verb->callback([options] { run_isa(*options); });
 }
 
 }  // namespace ptxgraft::cli

@@ -42,12 +42,12 @@ std::string check(const std::string& path, Tally& tally) {
     return printed == *text ? std::string() : first_difference(file, *text, printed);
 }
 
-struct Options {
+struct RoundtripFlags {
     std::vector<std::string> files;
     bool json = false;
 };
 
-void roundtrip(const Options& options) {
+void roundtrip(const RoundtripFlags& options) {
     Tally tally;
     auto rows = Json::array();
     for (const std::string& path : options.files) {
@@ -73,7 +73,7 @@ void roundtrip(const Options& options) {
 void add_roundtrip(CLI::App& app) {
     CLI::App* verb = app.add_subcommand(
         "roundtrip", "Parse PTX files, print them from the tree, and compare byte for byte");
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<RoundtripFlags>();
     verb->add_option("FILE", options->files, "PTX files")->required();
     verb->add_flag("--json", options->json,
                    "Print JSON: {\"files\": [{\"file\", \"identical\"}], \"identical\": COUNT, \"bytes\", "

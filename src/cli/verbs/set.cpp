@@ -20,7 +20,7 @@ std::string known_sets() {
     return names;
 }
 
-struct Options {
+struct SetFlags {
     std::string set;  // a name or a file; empty: which there are
     bool json = false;
 };
@@ -56,7 +56,7 @@ void print_names(bool as_json) {
     for (const std::string_view name : stack::set_names()) fmt::print("{}\n", name);
 }
 
-void print_set(const Options& options) {
+void print_set(const SetFlags& options) {
     if (options.set.empty()) return print_names(options.json);
     const auto set = read_set(options.set);
     take(write_file("-", options.json ? json_text(json_of(*set)) : set->text()));
@@ -78,7 +78,7 @@ void add_set(CLI::App& app) {
     CLI::App* verb = app.add_subcommand("set",
                                         "Print an instruction set of the stack language, all that it "
                                         "includes written out; without a name: the names of the sets");
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<SetFlags>();
     verb->add_option("NAME", options->set, "A set that ships, or a .set file");
     verb->add_flag("--json", options->json,
                    "Print JSON: {\"sets\": [NAME]}, or of a set {\"types\", \"instructions\": [{\"name\", "

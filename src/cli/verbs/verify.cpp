@@ -15,7 +15,7 @@
 namespace ptxgraft::cli {
 namespace {
 
-struct Options {
+struct VerifyFlags {
     std::vector<std::string> files;
     std::string target;
     bool json = false, manual_order = false;
@@ -42,7 +42,7 @@ class Positions {
 };
 
 // The findings in a text, in its order.
-std::vector<Error> findings(const std::string& text, const Options& options) {
+std::vector<Error> findings(const std::string& text, const VerifyFlags& options) {
     auto parsed = syntax::parse_all(text);
     if (!parsed) return {parsed.error()};
     std::vector<Error> all = std::move(parsed->errors);
@@ -60,7 +60,7 @@ Json as_json(const Error& error, const std::string& file, std::optional<Position
     return row;
 }
 
-void verify(const Options& options) {
+void verify(const VerifyFlags& options) {
     bool all_right = true;
     auto rows = Json::array();
     for (const std::string& path : options.files) {
@@ -96,7 +96,7 @@ void verify(const Options& options) {
 void add_verify(CLI::App& app) {
     CLI::App* verb =
         app.add_subcommand("verify", "Check PTX as ptxas would, and report everything that is wrong");
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<VerifyFlags>();
     verb->add_option("FILE", options->files, "PTX files")->required();
     add_target_flag(*verb, options->target,
                     "Check for this architecture (sm_100a), not for the module's own");

@@ -105,7 +105,7 @@ Expected<Draft> decode_replace(FunctionDecoder& decoder, const MatchedInstructio
     return draft.input(constant);
 }
 
-constexpr InstructionRow rows[] = {
+constexpr InstructionRow bulk_instructions[] = {
     {"cp.async.bulk", decode_bulk},
     {"cp.reduce.async.bulk", decode_bulk},
     {"multimem.cp.async.bulk", decode_bulk},
@@ -124,6 +124,6 @@ constexpr InstructionRow rows[] = {
 
 }  // namespace
 
-std::span<const InstructionRow> bulk_rows() { return rows; }
+std::span<const InstructionRow> bulk_rows() { return bulk_instructions; }
 
 }  // namespace ptxgraft::emulator

@@ -108,7 +108,7 @@ Expected<Draft> decode_barrier(FunctionDecoder& decoder, const MatchedInstructio
     return Draft(execute_barrier, decoder.add(barrier));
 }
 
-constexpr InstructionRow rows[] = {
+constexpr InstructionRow control_instructions[] = {
     {"bra", decode_branch, Shaping::branch},
     {"brx.idx", decode_branch_index},
     {"call", decode_call},
@@ -141,6 +141,6 @@ constexpr InstructionRow rows[] = {
 
 }  // namespace
 
-std::span<const InstructionRow> control_rows() { return rows; }
+std::span<const InstructionRow> control_rows() { return control_instructions; }
 
 }  // namespace ptxgraft::emulator

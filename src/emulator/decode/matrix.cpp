@@ -242,7 +242,7 @@ Expected<Draft> decode_wgmma_order(FunctionDecoder& decoder, const MatchedInstru
     return Draft(E, pending);
 }
 
-constexpr InstructionRow rows[] = {
+constexpr InstructionRow matrix_instructions[] = {
     {"mma", decode_product, Shaping::plain},
     {"wmma.mma", decode_product},
     {"wmma.load.a", decode_wmma_load<WmmaMatrix::a>},
@@ -260,6 +260,6 @@ constexpr InstructionRow rows[] = {
 
 }  // namespace
 
-std::span<const InstructionRow> matrix_rows() { return rows; }
+std::span<const InstructionRow> matrix_rows() { return matrix_instructions; }
 
 }  // namespace ptxgraft::emulator

@@ -174,7 +174,7 @@ Expected<Draft> decode_createpolicy(FunctionDecoder& decoder, const MatchedInstr
     return Draft(arithmetic::extension(8, 8, false)).output(d).input(decoder.constant(0, 8));
 }
 
-constexpr InstructionRow rows[] = {
+constexpr InstructionRow memory_instructions[] = {
     {"ld", decode_load, Shaping::address},
     {"ldu", decode_load, Shaping::address},
     {"multimem.ld_reduce", decode_load},
@@ -213,6 +213,6 @@ constexpr InstructionRow rows[] = {
 
 }  // namespace
 
-std::span<const InstructionRow> memory_rows() { return rows; }
+std::span<const InstructionRow> memory_rows() { return memory_instructions; }
 
 }  // namespace ptxgraft::emulator

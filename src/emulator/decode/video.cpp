@@ -204,7 +204,7 @@ Expected<Draft> decode_video(FunctionDecoder& decoder, const MatchedInstruction&
                      : decode_scalar(decoder, instruction, operands);
 }
 
-constexpr InstructionRow rows[] = {
+constexpr InstructionRow video_instructions[] = {
     {"vadd", decode_video},      {"vsub", decode_video},      {"vabsdiff", decode_video},
     {"vmin", decode_video},      {"vmax", decode_video},      {"vshl", decode_video},
     {"vshr", decode_video},      {"vmad", decode_video},      {"vset", decode_video},
@@ -217,6 +217,6 @@ constexpr InstructionRow rows[] = {
 
 }  // namespace
 
-std::span<const InstructionRow> video_rows() { return rows; }
+std::span<const InstructionRow> video_rows() { return video_instructions; }
 
 }  // namespace ptxgraft::emulator

@@ -46,7 +46,7 @@ Expected<Draft> decode_elect(FunctionDecoder& decoder, const MatchedInstruction&
     return bind_collective(decoder, instruction, {.function = elect_collective()});
 }
 
-constexpr InstructionRow rows[] = {
+constexpr InstructionRow warp_instructions[] = {
     {"shfl", decode_shuffle, Shaping::plain},
     {"vote", decode_vote, Shaping::plain},
     {"match", decode_match, Shaping::plain},
@@ -57,6 +57,6 @@ constexpr InstructionRow rows[] = {
 
 }  // namespace
 
-std::span<const InstructionRow> warp_rows() { return rows; }
+std::span<const InstructionRow> warp_rows() { return warp_instructions; }
 
 }  // namespace ptxgraft::emulator

@@ -189,7 +189,7 @@ template <class T, class F> Flow atomic(Warp& warp, const Operation& operation, 
     return warp.work().strong();
 }
 
-struct Row {
+struct AtomicRow {
     std::string_view op, type;
     Execute execute;
 };
@@ -201,7 +201,7 @@ using s32 = std::int32_t;
 using s64 = std::int64_t;
 
 // PTX ISA 9.7.13.5 and .7.
-constexpr Row rows[] = {
+constexpr AtomicRow rows[] = {
     {".add", ".u32", atomic<u32, Add>},
     {".add", ".s32", atomic<u32, Add>},
     {".add", ".u64", atomic<u64, Add>},
@@ -257,17 +257,17 @@ std::string_view as_bits(std::string_view op, std::string_view type) {
 
 std::vector<Execute> atomic_operations() {
     std::vector<Execute> all;
-    for (const Row& row : rows) all.push_back(row.execute);
+    for (const AtomicRow& row : rows) all.push_back(row.execute);
     return all;
 }
 
 bool is_compare_and_swap(Execute execute) {
-    return std::ranges::any_of(rows,
-                               [&](const Row& row) { return row.op == ".cas" && row.execute == execute; });
+    return std::ranges::any_of(
+        rows, [&](const AtomicRow& row) { return row.op == ".cas" && row.execute == execute; });
 }
 
 Execute atomic_operation(std::string_view op, std::string_view type) {
-    for (const Row& row : rows) {
+    for (const AtomicRow& row : rows) {
         if (row.op == op && row.type == as_bits(op, type)) return row.execute;
     }
     return nullptr;

@@ -98,9 +98,9 @@ void reduce(void* const* outputs, const void* const* inputs, std::uint32_t mask,
     spread(outputs[0], result, mask);
 }
 
-template <class T> T add(T a, T b) { return a + b; }
-template <class T> T min(T a, T b) { return std::min(a, b); }
-template <class T> T max(T a, T b) { return std::max(a, b); }
+template <class T> T sum_of(T a, T b) { return a + b; }
+template <class T> T least_of(T a, T b) { return std::min(a, b); }
+template <class T> T greatest_of(T a, T b) { return std::max(a, b); }
 template <class T> T and_(T a, T b) { return a & b; }
 template <class T> T or_(T a, T b) { return a | b; }
 template <class T> T xor_(T a, T b) { return a ^ b; }
@@ -114,35 +114,37 @@ void elect(void* const* outputs, const void* const*, std::uint32_t mask, std::ui
 
 void sync(void* const*, const void* const*, std::uint32_t, std::uint32_t) {}
 
-struct Row {
+struct CollectiveRow {
     std::string_view mode;
     Collective function;
 };
 
-template <std::size_t N> Collective find(const Row (&rows)[N], std::string_view mode) {
-    const auto found = std::find_if(rows, rows + N, [&](const Row& row) { return row.mode == mode; });
+template <std::size_t N> Collective find(const CollectiveRow (&rows)[N], std::string_view mode) {
+    const auto found =
+        std::find_if(rows, rows + N, [&](const CollectiveRow& row) { return row.mode == mode; });
     return found == rows + N ? nullptr : found->function;
 }
 
 using u32 = std::uint32_t;
 using s32 = std::int32_t;
-constexpr Row shuffles[] = {{".up", shuffle<Shuffle::up>},
-                            {".down", shuffle<Shuffle::down>},
-                            {".bfly", shuffle<Shuffle::bfly>},
-                            {".idx", shuffle<Shuffle::idx>}};
-constexpr Row votes[] = {{".all", vote<Vote::all>},
-                         {".any", vote<Vote::any>},
-                         {".uni", vote<Vote::uni>},
-                         {".ballot", vote<Vote::ballot>}};
-constexpr Row matches[] = {{".any.b32", match_any<std::uint32_t>},
-                           {".any.b64", match_any<std::uint64_t>},
-                           {".all.b32", match_all<std::uint32_t>},
-                           {".all.b64", match_all<std::uint64_t>}};
-constexpr Row reductions[] = {{".add.u32", reduce<u32, add<u32>>},  {".add.s32", reduce<u32, add<u32>>},
-                              {".min.u32", reduce<u32, min<u32>>},  {".min.s32", reduce<s32, min<s32>>},
-                              {".max.u32", reduce<u32, max<u32>>},  {".max.s32", reduce<s32, max<s32>>},
-                              {".and.b32", reduce<u32, and_<u32>>}, {".or.b32", reduce<u32, or_<u32>>},
-                              {".xor.b32", reduce<u32, xor_<u32>>}};
+constexpr CollectiveRow shuffles[] = {{".up", shuffle<Shuffle::up>},
+                                      {".down", shuffle<Shuffle::down>},
+                                      {".bfly", shuffle<Shuffle::bfly>},
+                                      {".idx", shuffle<Shuffle::idx>}};
+constexpr CollectiveRow votes[] = {{".all", vote<Vote::all>},
+                                   {".any", vote<Vote::any>},
+                                   {".uni", vote<Vote::uni>},
+                                   {".ballot", vote<Vote::ballot>}};
+constexpr CollectiveRow matches[] = {{".any.b32", match_any<std::uint32_t>},
+                                     {".any.b64", match_any<std::uint64_t>},
+                                     {".all.b32", match_all<std::uint32_t>},
+                                     {".all.b64", match_all<std::uint64_t>}};
+constexpr CollectiveRow reductions[] = {
+    {".add.u32", reduce<u32, sum_of<u32>>},      {".add.s32", reduce<u32, sum_of<u32>>},
+    {".min.u32", reduce<u32, least_of<u32>>},    {".min.s32", reduce<s32, least_of<s32>>},
+    {".max.u32", reduce<u32, greatest_of<u32>>}, {".max.s32", reduce<s32, greatest_of<s32>>},
+    {".and.b32", reduce<u32, and_<u32>>},        {".or.b32", reduce<u32, or_<u32>>},
+    {".xor.b32", reduce<u32, xor_<u32>>}};
 
 }  // namespace
 

@@ -26,10 +26,6 @@ template <class F> Execute by_width(std::uint32_t bytes, F f) {
     }
 }
 
-const Access& access_of(const Warp& warp, const Operation& operation) {
-    return warp.program().access_of(operation);
-}
-
 // Calls `f(lane)` for the lanes of a mask; for all of them in a loop of its own, which the compiler unrolls.
 template <class F> void for_lanes(std::uint32_t mask, F&& f) {
     if (mask == ~0u) {

@@ -9,10 +9,6 @@
 namespace ptxgraft::emulator {
 namespace {
 
-const Access& access_of(const Warp& warp, const Operation& operation) {
-    return warp.program().access_of(operation);
-}
-
 // Operands: the result, the address's register, if it has one, and a count or a state.
 Ref input_of(const Warp& warp, const Operation& operation) {
     return warp.operands(operation)[operation.outputs + operation.inputs - 1];

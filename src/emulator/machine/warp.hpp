@@ -146,4 +146,8 @@ class Warp {
     Error error_;
 };
 
+[[nodiscard]] inline const Access& access_of(const Warp& warp, const Operation& operation) {
+    return warp.program().access_of(operation);
+}
+
 }  // namespace ptxgraft::emulator

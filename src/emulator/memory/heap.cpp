@@ -10,7 +10,6 @@ namespace {
 
 constexpr std::uint64_t unit = 16;
 constexpr std::uint64_t near_bytes = std::uint64_t{1} << 20;  // an error names blocks that are this near
-constexpr std::size_t most_freed = 4096;                      // freed blocks that are recorded
 
 std::uint64_t in_units(std::uint64_t bytes) { return (bytes + unit - 1) / unit * unit; }
 

@@ -17,6 +17,8 @@ namespace ptxgraft::emulator {
 
 /// Bytes of the heap: CUDA's default cudaLimitMallocHeapSize.
 inline constexpr std::uint64_t heap_bytes = std::uint64_t{8} << 20;
+/// What was freed is recorded, for the text of an error: so many blocks, and so many allocations (memory.hpp).
+inline constexpr std::size_t most_freed = 4096;
 
 /// A thread-safe next-fit allocator. A block follows the one before it, and when the end is reached, goes to
 /// the largest free extent: freed addresses are reused late, so that a use after free is found. An operation

@@ -15,7 +15,6 @@ namespace {
 constexpr std::uint64_t region_alignment = 256;
 // The gap between two allocations: an index that is somewhat too large does not reach the next one.
 constexpr std::uint64_t guard_bytes = std::uint64_t{1} << 20;
-constexpr std::size_t most_freed = 4096;  // freed allocations that are recorded
 
 std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) { return (value + unit - 1) / unit * unit; }
 

@@ -10,7 +10,7 @@
 namespace ptxgraft::emulator {
 namespace {
 
-constexpr unsigned many_misses = 3, skipped_accesses = 512;
+constexpr unsigned most_misses = 3, skipped_accesses = 512;
 constexpr int many_moved = 16;
 
 }  // namespace
@@ -82,7 +82,7 @@ bool RaceShadow::note_cursors(const LaneAccesses& accesses, const Observer& by) 
     });
     cursors->misses =
         std::popcount(moved) >= many_moved ? static_cast<std::uint8_t>(cursors->misses + 1) : std::uint8_t{0};
-    if (cursors->misses > many_misses) cursors->misses = 0, cursors->skipped = skipped_accesses;
+    if (cursors->misses > most_misses) cursors->misses = 0, cursors->skipped = skipped_accesses;
     return true;
 }
 

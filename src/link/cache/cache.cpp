@@ -71,7 +71,7 @@ namespace {
 // How long a process waits for another one that makes what it wants: longer than nearly all assemblies take.
 constexpr std::chrono::seconds turn_patience(60);
 // Seconds after which the folder hears again that an entry is used which memory has.
-constexpr std::int64_t refresh_after = 600;
+constexpr std::int64_t refresh_in_folder_after = 600;
 
 bool is_kept(const Outcome& outcome) {
     const Error* const error = std::get_if<Error>(&outcome);
@@ -120,7 +120,7 @@ std::optional<Outcome> CacheData::find_in_memory(const Key& key, std::unique_loc
     if (held == nullptr) return std::nullopt;
     std::optional<Outcome> outcome = held->outcome;
     const std::int64_t now = now_seconds();
-    if (folder_ && now - held->refreshed > refresh_after) {
+    if (folder_ && now - held->refreshed > refresh_in_folder_after) {
         held->refreshed = now;
         lock.unlock();
         folder_->refresh(key);

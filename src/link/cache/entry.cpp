@@ -12,7 +12,7 @@ namespace ptxgraft::link {
 namespace {
 
 // The last number goes up when the bytes of an entry mean something else.
-constexpr char magic[16] = "ptxgraft cache1";
+constexpr char entry_magic[16] = "ptxgraft cache1";
 // Versions in development differ in their fields, and not yet in their number.
 constexpr std::uint32_t layout =
     sizeof(Cubin) << 20 ^ sizeof(FunctionUsage) << 10 ^ sizeof(Error) << 5 ^ sizeof(Ptx);
@@ -55,7 +55,8 @@ std::uint64_t size_of(const std::shared_ptr<const VariantPlace>& place) {
 }  // namespace
 
 std::optional<std::uint64_t> entry_size(const EntryHead& head, const Key& key) {
-    if (std::memcmp(head.magic, magic, sizeof magic) != 0 || !(head.key == key)) return std::nullopt;
+    if (std::memcmp(head.magic, entry_magic, sizeof entry_magic) != 0 || !(head.key == key))
+        return std::nullopt;
     if (head.layout != layout || head.payload > SIZE_MAX / 2) return std::nullopt;
     return head.payload + overhead;
 }
@@ -68,7 +69,7 @@ std::string encode(const Key& key, const Outcome& outcome) {
     std::visit([&](const auto& result) { write_payload(writer, result); }, outcome);
     EntryHead head{
         {}, key, static_cast<std::uint32_t>(outcome.index()), layout, bytes.size() - sizeof(EntryHead)};
-    std::memcpy(head.magic, magic, sizeof magic);
+    std::memcpy(head.magic, entry_magic, sizeof entry_magic);
     std::memcpy(bytes.data(), &head, sizeof head);
     const Key sum = hash(bytes);
     bytes.append(reinterpret_cast<const char*>(&sum), sizeof sum);

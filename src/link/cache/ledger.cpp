@@ -21,8 +21,8 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-constexpr char magic[16] = "ptxgraft ledge1";
-constexpr int attempts = 8;  // at reading what somebody writes, and at a file that is replaced
+constexpr char ledger_magic[16] = "ptxgraft ledge1";
+constexpr int read_attempts = 8;  // at reading what somebody writes, and at a file that is replaced
 static_assert(std::has_unique_object_representations_v<LedgerRecord>);
 
 std::string path_in(const std::string& folder) { return folder + "/ptxgraft.ledger"; }
@@ -37,7 +37,8 @@ Key sum_of(const LedgerRecord& record) {
 bool read_record(const OpenFile& file, LedgerRecord& record) {
     LedgerRecord found;
     if (::pread(file.number(), &found, sizeof found, 0) != sizeof found) return false;
-    if (std::memcmp(found.magic, magic, sizeof magic) != 0 || !(found.sum == sum_of(found))) return false;
+    if (std::memcmp(found.magic, ledger_magic, sizeof ledger_magic) != 0 || !(found.sum == sum_of(found)))
+        return false;
     record = found;
     return true;
 }
@@ -53,7 +54,7 @@ std::optional<Ledger> Ledger::open(const std::string& folder, std::chrono::milli
     const std::string path = path_in(folder);
     const Clock::time_point end = Clock::now() + patience;
     Clock::duration pause = 20us;
-    for (int replaced = 0; replaced < attempts;) {
+    for (int replaced = 0; replaced < read_attempts;) {
         OpenFile file(path, O_RDWR | O_CREAT | O_NOFOLLOW);
         struct stat status {};
         if (!file && errno != ELOOP) return std::nullopt;
@@ -84,7 +85,7 @@ Ledger::~Ledger() {
 }
 
 void Ledger::write() {
-    std::memcpy(record.magic, magic, sizeof magic);
+    std::memcpy(record.magic, ledger_magic, sizeof ledger_magic);
     record.sum = sum_of(record);
     // What is not written whole has a wrong checksum: then the files are counted.
     char bytes[sizeof record];
@@ -93,7 +94,7 @@ void Ledger::write() {
 }
 
 std::optional<LedgerRecord> read_ledger(const std::string& folder) {
-    for (int i = 0; i < attempts; ++i) {
+    for (int i = 0; i < read_attempts; ++i) {
         const OpenFile file(path_in(folder), O_RDONLY | O_NOFOLLOW);
         if (!file) return std::nullopt;
         LedgerRecord record;

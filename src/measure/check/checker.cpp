@@ -17,7 +17,6 @@ namespace ptxgraft::measure {
 namespace {
 
 using templates::begin_tensor;
-using templates::Comparison;
 using templates::Elements;
 using templates::find_tensor;
 using templates::Launches;
@@ -220,7 +219,7 @@ class Opener {
         return {};
     }
     [[nodiscard]] tl::unexpected<Error> not_right(const Case& of, const Launched& launched) const {
-        const Comparison& c = launched.comparison;
+        const templates::Comparison& c = launched.comparison;
         std::string why = fmt::format("shape {}, {} inputs: {}", of.where.shape, name(of.where.regime),
                                       name(launched.finding));
         if (launched.finding == Finding::wrong)
@@ -257,7 +256,7 @@ bool are_equal(const std::vector<Elements>& a, const std::vector<Elements>& b) {
 }
 
 void take(Check& check, const Launched& launched, const Case& of) {
-    const Comparison& comparison = launched.comparison;
+    const templates::Comparison& comparison = launched.comparison;
     check.finding = launched.finding;
     check.error = launched.error;
     check.instructions += launched.instructions;

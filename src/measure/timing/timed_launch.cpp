@@ -14,7 +14,6 @@
 namespace ptxgraft::measure {
 namespace {
 
-using templates::Comparison;
 using templates::Elements;
 
 // Right results by seed: the reference runs once for each.
@@ -52,7 +51,7 @@ class Reference {
             Results results = TRY(results_of(seed));
             known = wanted_.emplace(seed, std::move(results)).first;
         }
-        Comparison comparison;
+        templates::Comparison comparison;
         for (const auto& [name, wanted] : known->second) {
             const TemplateTensor* const tensor = templates::find_tensor(launches_.kernel, name);
             const auto i = static_cast<std::size_t>(tensor - launches_.kernel.tensors.data());

@@ -22,6 +22,10 @@
 
 namespace ptxgraft::measure {
 
+/// How many workloads a worker keeps open, each with its inputs and right results in memory; of more, it closes
+/// the one that was opened first.
+inline constexpr std::size_t most_open = 8;
+
 enum class FrameKind : std::uint16_t {
     hello = 1,
     open = 2,

@@ -15,9 +15,6 @@
 namespace ptxgraft::measure {
 namespace {
 
-// Each has its inputs and right results in memory.
-constexpr std::size_t most_open = 8;
-
 // Machine code that somebody else has made.
 class Given final : public Assembler {
   public:
@@ -39,7 +36,7 @@ bool is_of_variant(Errc code) {
     return std::ranges::find(codes, code) != codes.end();
 }
 
-Check rejected(Error error) {
+Check rejected_check(Error error) {
     Check check;
     check.finding = error.code == Errc::out_of_memory ? Finding::fault : Finding::rejected;
     check.error = std::move(error);
@@ -120,12 +117,12 @@ Expected<Check> Handler::check(const CheckRequest& request, const Tell& tell) {
     Workspace& workspace = *TRY(find(request.workload));
     tell(FramePhase::load, 0);
     const auto kernel = or_out_of_memory([&] { return load(workspace, request.variant); });
-    if (!kernel) return rejected(kernel.error());
+    if (!kernel) return rejected_check(kernel.error());
     tell_ = &tell;
     auto check = or_out_of_memory([&] { return workspace.checker.check(*kernel); });
     tell_ = nullptr;
     if (!check && (is_of_variant(check.error().code) || check.error().code == Errc::out_of_memory))
-        return rejected(check.error());
+        return rejected_check(check.error());
     return check;
 }
 

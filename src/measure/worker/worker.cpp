@@ -18,9 +18,6 @@ namespace {
 using link::Patience;
 using link::Wait;
 
-// As workers keep open (handler.cpp).
-constexpr std::size_t most_open = 8;
-
 // What is wrong with a process, without the words for one that assembles.
 std::string trouble_of(const Error& error) { return error.detail ? *error.detail : message(error); }
 

@@ -35,8 +35,6 @@ bool fits(const Genome& genome, const Space& space) {
     return true;
 }
 
-constexpr std::array<std::string_view, 4> refine_names = {"none", "constants", "shorten", "measure"};
-
 // Infinity has no number in JSON.
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json("inf"); }
 

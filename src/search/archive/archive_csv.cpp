@@ -10,8 +10,6 @@
 namespace ptxgraft::search {
 namespace {
 
-constexpr std::array<std::string_view, 4> refine_names = {"none", "constants", "shorten", "measure"};
-
 // A record of RFC 4180.
 class Record {
   public:

@@ -2,11 +2,16 @@
 /// @file archive_data.hpp
 /// What is behind an Archive, and whether two of them can be looked at side by side.
 
+#include <array>
+#include <string_view>
 #include <vector>
 
 #include "search/archive/store.hpp"
 
 namespace ptxgraft::search {
+
+/// How exports name the values of Refine, in their order.
+inline constexpr std::array<std::string_view, 4> refine_names = {"none", "constants", "shorten", "measure"};
 
 struct Archive::Data {
     Store store;

@@ -13,7 +13,7 @@ namespace ptxgraft::search {
 namespace {
 
 // How a candidate ends whose machine code there is not.
-Status status_of(Errc code) {
+Status status_of_error(Errc code) {
     switch (code) {
         case Errc::performance_loss:
         case Errc::assemble_limit_exceeded: return Status::rejected;
@@ -111,7 +111,7 @@ class AssemblyGate final : public Gate {
         for (std::size_t k = 0; k < items.size(); ++k) judge(made[k], *skeleton, *items[k].result);
     }
     void judge(const Expected<MachineCode>& code, const Skeleton& skeleton, Result& result) const {
-        if (!code) return end(result, status_of(code.error().code), message(code.error()));
+        if (!code) return end(result, status_of_error(code.error().code), message(code.error()));
         result.code = size_of(*code->cubin);
         if (const auto within = link::check_limits(code->cubin->functions, options_.limits);
             many_.variants_per_module == 1 && !within)

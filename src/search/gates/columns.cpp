@@ -18,7 +18,6 @@ namespace ptxgraft::search {
 namespace {
 
 constexpr std::size_t most_groups = 16;  // of the points behind the screen, whose largest errors are cases
-constexpr float never_tried = 3e38f;
 
 // Points of the cases, as columns that an evaluator reads.
 struct Points {

@@ -18,8 +18,6 @@ using measure::Check;
 using measure::Checker;
 using measure::Finding;
 
-constexpr float never_tried = 3e38f;
-
 class EmulationGate final : public Gate {
   public:
     EmulationGate(const Space& space, Workloads kernels, const EmulationOptions& options)

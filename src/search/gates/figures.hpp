@@ -12,6 +12,9 @@ namespace ptxgraft::search {
 /// infinity.
 void note(Result& result, const Figures& figures, Objective figure, double value);
 
+/// The error of a case that was not tried, because an earlier one had failed: larger than every other.
+inline constexpr float never_tried = 3e38f;
+
 /// What is to be judged: what Refine made of it, where that is better.
 [[nodiscard]] const Genome& genome_of(const Candidate& candidate, const Result& result);
 /// Whether an earlier gate was to refine it and could not: then it is in the archive as it is.

@@ -14,8 +14,6 @@
 namespace ptxgraft::expr {
 namespace {
 
-constexpr TypeSet f16_ = only(Type::f16), bf16_ = only(Type::bf16), f32_ = only(Type::f32),
-                  f64_ = only(Type::f64);
 constexpr TypeSet brains = bf16_ | only(Type::bf16x2);
 constexpr TypeSet words32 = only(Type::u32) | only(Type::s32), words64 = only(Type::u64) | only(Type::s64);
 

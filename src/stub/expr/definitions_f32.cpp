@@ -5,8 +5,6 @@
 namespace ptxgraft::expr {
 namespace {
 
-constexpr TypeSet f32_ = only(Type::f32), f64_ = only(Type::f64);
-
 // exp(x) of x in [-106, 90]: 2^n * p.
 constexpr std::string_view exponential =
     "i = round(x * 1.44269502)\n"

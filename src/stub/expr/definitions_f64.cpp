@@ -5,8 +5,6 @@
 namespace ptxgraft::expr {
 namespace {
 
-constexpr TypeSet f64_ = only(Type::f64);
-
 // exp(x) of x in [-746, 711]: 2^n * (1 + f + f^2 * p).
 constexpr std::string_view exponential =
     "i = round(x * 1.4426950408889634)\n"

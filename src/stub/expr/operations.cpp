@@ -9,8 +9,6 @@
 namespace ptxgraft::expr {
 namespace {
 
-constexpr TypeSet f16_ = only(Type::f16), bf16_ = only(Type::bf16), f32_ = only(Type::f32),
-                  f64_ = only(Type::f64);
 constexpr TypeSet pairs = pair_types, wide_floats = f32_ | f64_;
 /// that have sums and products, and comparisons, of their own
 constexpr TypeSet exact = f16_ | only(Type::f16x2) | wide_floats,

@@ -24,6 +24,8 @@ inline constexpr TypeSet integer_types = signed_types | unsigned_types;
 inline constexpr TypeSet half_types = only(Type::f16) | only(Type::bf16);
 inline constexpr TypeSet float_types = half_types | only(Type::f32) | only(Type::f64);
 inline constexpr TypeSet pair_types = only(Type::f16x2) | only(Type::bf16x2);
+inline constexpr TypeSet f16_ = only(Type::f16), bf16_ = only(Type::bf16), f32_ = only(Type::f32),
+                         f64_ = only(Type::f64);
 inline constexpr TypeSet value_types = pred_type | integer_types | float_types | pair_types;
 
 /// The type that an operand's values have in an expression.

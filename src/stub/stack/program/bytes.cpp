@@ -31,9 +31,9 @@ std::size_t size_of(ProgramView program) {
     return size;
 }
 
-class Writer {
+class ByteWriter {
   public:
-    explicit Writer(std::byte* to) : to_(to) {}
+    explicit ByteWriter(std::byte* to) : to_(to) {}
 
     template <class T> void value(const T& value) { copy(&value, sizeof value); }
     template <class Range> void all(const Range& range) {
@@ -171,7 +171,7 @@ class BytesReader {
 
 std::vector<std::byte> to_bytes(ProgramView program, std::uint64_t machine) {
     std::vector<std::byte> bytes(size_of(program));
-    Writer writer(bytes.data());
+    ByteWriter writer(bytes.data());
     writer.value(ProgramHeader{bytes_magic, bytes_version, bytes.size(), 0, machine,
                                count_of(program.code.size()), count_of(program.pool.size()),
                                count_of(program.routines.size()), 0});
