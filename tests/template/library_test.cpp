@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "ptxgraft/emulator_observer.hpp"
 #include "ptxgraft/link.hpp"
 #include "ptxgraft/syntax.hpp"
 #include "ptxgraft/target.hpp"
@@ -63,7 +64,6 @@ TEST(LibraryDimensions, ProductsEndThereToo) {
     struct Row {
         const char* name;
         Dimensions most, more;
-        Choices choices;
         const char* why;
     };
     const auto gemm = [](std::uint64_t m, std::uint64_t batch) {
@@ -82,17 +82,42 @@ TEST(LibraryDimensions, ProductsEndThereToo) {
     };
     constexpr std::uint64_t rows = std::uint64_t{1} << 22;
     const Row table[] = {
-        {"gemm/wgmma", gemm(rows, 131071), gemm(rows, 131072), {}, "tiles are counted in 32 bits"},
-        {"gemm/tcgen05", gemm(rows, 131071), gemm(rows, 131072), {}, "they are counted in 32 bits"},
-        {"conv/wgmma", channels(131072), channels(131080), {}, "places of a filter and their channels"},
-        {"conv/wgmma", images(63535), images(63536), {}, "tensor copies count to 2^31"},
-        {"attention/decode", decode(511), decode(512), {}, "shares of tiles are counted in 32 bits"}};
+        {"gemm/wgmma", gemm(rows, 131071), gemm(rows, 131072), "tiles are counted in 32 bits"},
+        {"gemm/tcgen05", gemm(rows, 131071), gemm(rows, 131072), "they are counted in 32 bits"},
+        {"conv/wgmma", channels(131072), channels(131080), "places of a filter and their channels"},
+        {"conv/wgmma", images(63535), images(63536), "tensor copies count to 2^31"},
+        {"attention/decode", decode(511), decode(512), "shares of tiles are counted in 32 bits"}};
     for (const Row& row : table) {
         const Template from = *Template::find(row.name);
-        const auto good = from.launch(row.most, row.choices), bad = from.launch(row.more, row.choices);
+        const auto good = from.launch(row.most), bad = from.launch(row.more);
         EXPECT_TRUE(good) << row.name << describe(good.error());
         ASSERT_FALSE(bad) << row.name;
         EXPECT_THAT(message(bad.error()), HasSubstr(row.why));
+    }
+}
+
+// Sums over rows that registers do not hold are added up in memory, 16 bytes at a time.
+TEST(LibraryNorm, GradientsOfLongRowsMoveHalfSectorsAtLeast) {
+    for (const char* const name : {"norm/rms_backward", "norm/layer_backward"}) {
+        EmulatorProfile profile;
+        const Device device = *Device::open("emulator:sm_90a", {.emulator = {.observer = &profile}});
+        const Template from = *Template::find(name);
+        const TemplateLaunch launch = *from.launch({{"rows", 3}, {"columns", 10240}, {"parts", 1}});
+        const auto kernel = from.skeleton()->graft({}, device, {.entry = from.entry()});
+        ASSERT_TRUE(kernel) << describe(kernel.error());
+        std::vector<Buffer> buffers;
+        for (const TemplateTensor& tensor : launch.tensors) {
+            buffers.push_back(*device.allocate(tensor.bytes));
+            ASSERT_TRUE(buffers.back().write(random_bytes(tensor, 1)));
+        }
+        std::vector<const Buffer*> pointers;
+        for (const Buffer& buffer : buffers) pointers.push_back(&buffer);
+        const auto done = kernel->launch_with(launch.config, *launch.arguments(pointers));
+        ASSERT_TRUE(done) << describe(done.error());
+        std::uint64_t sectors = 0, ideal_sectors = 0;
+        for (const ProfileLine& line : profile.lines())
+            sectors += line.sectors, ideal_sectors += line.ideal_sectors;
+        EXPECT_LT(sectors, 2 * ideal_sectors) << name;
     }
 }
 
