@@ -1,5 +1,5 @@
-// What manifests say of registers: a stub that keeps as many values alive as a site's spare_registers say costs
-// neither spills nor a block of a multiprocessor, whatever its values are.
+// What manifests say of registers: a stub that keeps as many values alive as a site's spare_registers say
+// costs neither spills nor a block of a multiprocessor, whatever its values are.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
