@@ -265,7 +265,8 @@ TEST_F(Cli, MistakesInTheBuffersOfALaunchFile) {
         {R"({"buffers": {"a": {"in": "x.npy", "type": "u32"}}})", "1:43",
          "x.npy has elements of <f4; arrays of u32 have <u4"},
         {R"({"buffers": {"a": {"in": "x.npy", "type": "bf16"}}})", "1:43", "arrays of bf16 have <u2"},
-        {R"({"buffers": {"a": {"in": "x.npy", "shape": [2,2]}}})", "1:44", "x.npy has the shape [4]"}};
+        {R"({"buffers": {"a": {"in": "x.npy", "shape": [2,2]}}})", "1:44",
+         "x.npy has the shape [4], not [2, 2]"}};
     expect_mistakes(rows);
 }
 
@@ -388,7 +389,8 @@ TEST_F(Cli, MistakesInTheContentsOfBuffers) {
         {row(R"("values": 1, "type": "u8")"), "1:30", R"("values" is an array, not a number)"},
         {row(R"("values": [[1], [2, 3]], "type": "u8")"), "1:36",
          R"(this list of "values" has 2 elements, the first one 1)"},
-        {row(R"("values": [1, 2], "type": "u8", "shape": [3])"), "1:61", "the list has the shape [2]"},
+        {row(R"("values": [1, 2], "type": "u8", "shape": [3])"), "1:61",
+         "the list has the shape [2], not [3]"},
         {row(R"("struct": [{"u8": 1}, {"u8": 2}], "type": "u32")"), "1:62",
          "2 bytes are no whole number of u32"},
         {row(R"("array": [{"u32": 1}], "type": "u32", "shape": [2])"), "1:67",

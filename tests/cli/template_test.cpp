@@ -50,6 +50,11 @@ TEST_F(Cli, TemplateIsDescribed) {
     EXPECT_EQ(unknown.status, 1);
     EXPECT_THAT(unknown.err, HasSubstr("no such template: gemm/none; there are "));
     EXPECT_EQ(ptxgraft({"template", "gemm/simt", "--dims", "m=1"}).status, 2);
+    EXPECT_EQ(ptxgraft({"template", "attention/simt", "--value", "scale=2"}).status, 2);
+    EXPECT_EQ(ptxgraft({"template", "gemm/simt", "--inputs", "1"}).status, 2);
+    for (const char* const how : {"--describe", "--source", "--json"})
+        EXPECT_THAT(ptxgraft({"template", "attention/simt", "--set", "width=3", how}).err,
+                    HasSubstr("attention/simt has no tunable width; it has head_dim"));
 }
 
 TEST_F(Cli, TemplateBecomesPtx) {
@@ -83,6 +88,18 @@ TEST_F(Cli, TemplateBecomesALaunch) {
             for (std::size_t k = 0; k < 17; ++k) sum += double(a[row * 17 + k]) * b[k * 3 + col];
             EXPECT_NEAR(c[row * 3 + col], sum, 1e-5) << row << " " << col;
         }
+}
+
+TEST_F(Cli, TemplateLaunchesSayTheShapesOfTheirFiles) {
+    const std::vector<std::string> made = {"template", "gemm/simt", "--dims",   "m=1,n=4,k=2",
+                                           "--launch", "dir",       "--inputs", "7"};
+    ASSERT_EQ(ptxgraft(made).status, 0);
+    const std::vector<std::string> run = {"run",      "dir/kernel.ptx", "--launch", "dir/launch.json",
+                                          "--device", "emulator"};
+    write_file("dir/a.npy", floats({1, 2}));  // [2] is the same memory as [1, 2]
+    EXPECT_EQ(ptxgraft(run).status, 0) << ptxgraft(run).err;
+    write_file("dir/b.npy", floats({1, 2, 3, 4, 5, 6, 7, 8}));
+    EXPECT_THAT(ptxgraft(run).err, HasSubstr("b.npy has the shape [8], not [2, 4]"));
 }
 
 TEST_F(Cli, TemplateLaunchesHaveNullPointers) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "ptxgraft/emulator_observer.hpp"
 #include "ptxgraft/link.hpp"
 #include "ptxgraft/syntax.hpp"
 #include "ptxgraft/target.hpp"
@@ -15,6 +16,7 @@ using test::mild_stubs;
 using test::odd_dimensions;
 using test::pairs_of;
 using test::text_of;
+using testing::HasSubstr;
 
 std::vector<std::string> names() {
     std::vector<std::string> names;
@@ -28,6 +30,95 @@ TEST(LibraryFolder, IsRead) {
     const auto all = Template::all();
     ASSERT_TRUE(all) << describe(all.error());
     EXPECT_GE(all->size(), 20u);
+}
+
+// Larger ones would wrap around in the kernels' 32 bits, and compute something else.
+TEST(LibraryDimensions, EndWhereTheKernelsCountNoFurther) {
+    constexpr std::uint64_t most = std::uint64_t{1} << 30;
+    struct Row {
+        const char* name;
+        Dimensions least;  // all that have no default
+        std::vector<const char*> counted;
+    };
+    const Dimensions small = {{"m", 16}, {"n", 16}, {"k", 32}};
+    const Row rows[] = {{"gemm/wgmma", small, {"m", "n", "k", "batch"}},
+                        {"gemm/quantised", small, {"m", "n", "k", "batch"}},
+                        {"gemm/grouped", small, {"m", "n", "k", "groups"}},
+                        {"gemm/tcgen05", small, {"m", "n", "k", "batch"}},
+                        {"conv/wgmma",
+                         {{"channels", 16}, {"filters", 8}},
+                         {"images", "height", "width", "channels", "filters"}}};
+    for (const Row& row : rows)
+        for (const char* const name : row.counted) {
+            const Template from = *Template::find(row.name);
+            Dimensions dimensions = row.least;
+            dimensions[name] = most + 32;
+            const auto launch = from.launch(dimensions);
+            ASSERT_FALSE(launch) << row.name << " " << name;
+            EXPECT_THAT(message(launch.error()),
+                        HasSubstr(std::string(name) + " is 1 to 1073741824, not 1073741856"));
+        }
+}
+
+TEST(LibraryDimensions, ProductsEndThereToo) {
+    struct Row {
+        const char* name;
+        Dimensions most, more;
+        const char* why;
+    };
+    const auto gemm = [](std::uint64_t m, std::uint64_t batch) {
+        return Dimensions{{"m", m}, {"n", 1}, {"k", 8}, {"batch", batch}};
+    };
+    const auto images = [](std::uint64_t images) {  // of 130 x 130 pixels, with the padding
+        return Dimensions{{"images", images}, {"channels", 8}, {"filters", 1}, {"height", 128},
+                          {"width", 128},     {"filter_h", 1}, {"filter_w", 1}};
+    };
+    const auto channels = [](std::uint64_t channels) {
+        return Dimensions{{"channels", channels}, {"filters", 1},    {"height", 128},
+                          {"width", 128},         {"filter_h", 128}, {"filter_w", 128}};
+    };
+    const auto decode = [](std::uint64_t splits) {
+        return Dimensions{{"queries", 1}, {"keys", std::uint64_t{1} << 29}, {"splits", splits}};
+    };
+    constexpr std::uint64_t rows = std::uint64_t{1} << 22;
+    const Row table[] = {
+        {"gemm/wgmma", gemm(rows, 131071), gemm(rows, 131072), "tiles are counted in 32 bits"},
+        {"gemm/tcgen05", gemm(rows, 131071), gemm(rows, 131072), "they are counted in 32 bits"},
+        {"conv/wgmma", channels(131072), channels(131080), "places of a filter and their channels"},
+        {"conv/wgmma", images(63535), images(63536), "tensor copies count to 2^31"},
+        {"attention/decode", decode(511), decode(512), "shares of tiles are counted in 32 bits"}};
+    for (const Row& row : table) {
+        const Template from = *Template::find(row.name);
+        const auto good = from.launch(row.most), bad = from.launch(row.more);
+        EXPECT_TRUE(good) << row.name << describe(good.error());
+        ASSERT_FALSE(bad) << row.name;
+        EXPECT_THAT(message(bad.error()), HasSubstr(row.why));
+    }
+}
+
+// Sums over rows that registers do not hold are added up in memory, 16 bytes at a time.
+TEST(LibraryNorm, GradientsOfLongRowsMoveHalfSectorsAtLeast) {
+    for (const char* const name : {"norm/rms_backward", "norm/layer_backward"}) {
+        EmulatorProfile profile;
+        const Device device = *Device::open("emulator:sm_90a", {.emulator = {.observer = &profile}});
+        const Template from = *Template::find(name);
+        const TemplateLaunch launch = *from.launch({{"rows", 3}, {"columns", 10240}, {"parts", 1}});
+        const auto kernel = from.skeleton()->graft({}, device, {.entry = from.entry()});
+        ASSERT_TRUE(kernel) << describe(kernel.error());
+        std::vector<Buffer> buffers;
+        for (const TemplateTensor& tensor : launch.tensors) {
+            buffers.push_back(*device.allocate(tensor.bytes));
+            ASSERT_TRUE(buffers.back().write(random_bytes(tensor, 1)));
+        }
+        std::vector<const Buffer*> pointers;
+        for (const Buffer& buffer : buffers) pointers.push_back(&buffer);
+        const auto done = kernel->launch_with(launch.config, *launch.arguments(pointers));
+        ASSERT_TRUE(done) << describe(done.error());
+        std::uint64_t sectors = 0, ideal_sectors = 0;
+        for (const ProfileLine& line : profile.lines())
+            sectors += line.sectors, ideal_sectors += line.ideal_sectors;
+        EXPECT_LT(sectors, 2 * ideal_sectors) << name;
+    }
 }
 
 class Library : public testing::TestWithParam<std::string> {

@@ -124,14 +124,21 @@ Expected<std::uint64_t> bytes_of_shape(const JsonValue& shape, const ElementType
     return *count * type.bytes;
 }
 
+// Shapes that differ in extents of 1 alone are the same memory.
+std::vector<std::uint64_t> without_ones(std::vector<std::uint64_t> shape) {
+    std::erase(shape, 1);
+    return shape;
+}
+
 Expected<void> check_shape(const JsonValue& value, const std::vector<std::uint64_t>& has,
                            std::string_view what) {
     const JsonValue* const shape = value.find("shape");
     if (shape == nullptr) return {};
     const auto extents = whole_numbers(*shape, "shape", 0, std::numeric_limits<std::int64_t>::max());
     if (!extents) return passed(extents);
-    if (*extents == has) return {};
-    return mistake(shape->span, fmt::format("{} has the shape [{}]", what, fmt::join(has, ", ")));
+    if (without_ones(*extents) == without_ones(has)) return {};
+    return mistake(shape->span, fmt::format("{} has the shape [{}], not [{}]", what, fmt::join(has, ", "),
+                                            fmt::join(*extents, ", ")));
 }
 
 }  // namespace

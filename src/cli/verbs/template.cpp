@@ -150,7 +150,7 @@ Json buffer_json(const TemplateTensor& tensor) {
     if (is_read) json["in"] = file;
     if (tensor.access == TensorAccess::out || tensor.access == TensorAccess::modified) json["out"] = file;
     json["type"] = tensor.type;
-    if (!is_read) json["shape"] = tensor.shape;
+    json["shape"] = tensor.shape;
     if (tensor.zeroed && !is_read) json["fill"] = 0;
     return json;
 }
@@ -215,6 +215,9 @@ void show_template(const TemplateFlags& flags) {
     if (!flags.launch_folder.empty()) return write_launch(flags, from);
     if (!flags.chosen.dimensions.empty()) fail_usage("--dims is for --launch DIR");
     if (!flags.null.empty()) fail_usage("--null is for --launch DIR");
+    if (!flags.chosen.numbers.empty()) fail_usage("--value is for --launch DIR");
+    if (flags.inputs) fail_usage("--inputs is for --launch DIR");
+    take(from.complete(choices_of(flags.chosen)));
     if (!flags.output.empty())
         return take(
             write_file(flags.output, compile_template(from, choices_of(flags.chosen), flags.cuda).ptx()));
