@@ -12,6 +12,7 @@
 #include "ptxgraft/search.hpp"
 #include "search/gates/chebyshev.hpp"
 #include "search/gates/columns.hpp"
+#include "search/gates/figures.hpp"
 #include "search/loop/genes.hpp"
 
 namespace ptxgraft::search {

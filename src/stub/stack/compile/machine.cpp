@@ -3,6 +3,7 @@
 #include "stub/stack/compile/machine.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <cstring>
 
@@ -491,6 +492,8 @@ Expected<Machine> Machine::make(std::shared_ptr<const InstructionSet> set, const
     auto data = std::make_shared<Data>();
     data->set = std::move(set);
     data->code = &code_of(*data->set);
+    static std::atomic<std::uint64_t> made{0};
+    data->id = ++made;
     data->options = options;
     data->signature = signature;
     data->slots.reserve(total);

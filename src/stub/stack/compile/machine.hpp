@@ -247,6 +247,7 @@ struct MachineData {
 };
 
 struct Machine::Data {
+    std::uint64_t id = 0;  ///< another one for each that is made
     std::shared_ptr<const InstructionSet> set;
     const SetCode* code = nullptr;
     std::shared_ptr<const std::vector<Present>> present;  ///< by the number of an instruction, any 16 bits

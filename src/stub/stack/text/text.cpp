@@ -53,7 +53,11 @@ std::string element_name(const SiteOperand& operand, std::uint32_t element) {
 Expected<void> Reader::read(std::string_view text, const Machine& machine, Program& program,
                             std::vector<Span>& places) {
     const Machine::Data& data = MachineData::of(machine);
-    begin(*data.set, data.signature, program);
+    if (machine_ != data.id) {
+        begin(*data.set, data.signature, program);
+        machine_ = data.id;
+    }
+    chain_ = nullptr;
     return read_text(text, program, places);
 }
 
@@ -92,12 +96,19 @@ void Reader::begin(const InstructionSet& set, const Signature& signature, Progra
     set_ = &set;
     signature_ = &signature;
     program_ = &program;
+    cache_.forget();
     pool_.clear();
+    machine_ = 0;
     chain_ = nullptr;
 }
 
 Expected<void> Reader::read_words() {
     while (words_.next()) {
+        if (const Instruction* known = cache_.find(words_.word(), words_.rest());
+            known != nullptr && (in_routine_ == 0 || known->opcode != Opcode::input)) {
+            add(*known);
+            continue;
+        }
         if (words_.is_break()) continue;
         if (auto read = word(); !read) return read;
     }
@@ -150,7 +161,7 @@ Expected<void> Reader::literal(std::string_view word) {
 
 void Reader::push_constant(const Constant& constant) {
     if (const auto payload = payload_of(constant.bits, base_of(constant.type, *set_)))
-        return add({Opcode::constant, constant.type, 0, *payload});
+        return (void)kept({Opcode::constant, constant.type, 0, *payload});
     add({Opcode::pooled, constant.type, 0, pool_.place(program_->pool, constant.bits)});
 }
 
@@ -167,7 +178,7 @@ Expected<void> Reader::operand(std::string_view word, std::uint32_t index) {
         return fail_here(Errc::stack_element_out_of_range,
                          fmt::format("{} has {} elements; name one: {}[0]", word, operand.count, word));
     return is_language_word(word) ? done({Opcode::input, 0, static_cast<std::uint16_t>(index), 0})
-                                  : done({Opcode::input, 0, static_cast<std::uint16_t>(index), 0});
+                                  : kept({Opcode::input, 0, static_cast<std::uint16_t>(index), 0});
 }
 
 // Behind an arrow, where no other word can stand, operands may have the name of a word of the language.
@@ -198,7 +209,10 @@ Expected<bool> Reader::element(std::string_view word, Opcode opcode) {
     if (!number || *number >= operand.count)
         return fail_here(Errc::stack_element_out_of_range, fmt::format("{} has the elements {}[0] to {}[{}]",
                                                                        stem, stem, stem, operand.count - 1));
-    add({opcode, 0, static_cast<std::uint16_t>(index), static_cast<std::uint32_t>(*number)});
+    const Instruction instruction{opcode, 0, static_cast<std::uint16_t>(index),
+                                  static_cast<std::uint32_t>(*number)};
+    if (opcode == Opcode::input) cache_.remember(word, instruction);
+    add(instruction);
     return true;
 }
 
@@ -235,7 +249,7 @@ Expected<void> Reader::assignment() {
 Expected<void> Reader::entry(std::uint32_t index) {
     std::size_t count = 0;
     for (const EntryOperand& operand : set_->entries()[index].operands) count += operand.is_immediate ? 1 : 0;
-    return count == 0 ? done({Opcode::form, 0, static_cast<std::uint16_t>(index), 0})
+    return count == 0 ? kept({Opcode::form, 0, static_cast<std::uint16_t>(index), 0})
                       : immediates(index, count);
 }
 
@@ -301,7 +315,7 @@ Expected<bool> Reader::stack_word(std::string_view word) {
     if (found == nullptr) return false;
     const auto type = TRY(stack_type(word, word.substr(dot + 1)));
     const Instruction instruction{found->opcode, type, 0, 0};
-    if (!found->has_number) return done(instruction).map([] { return true; });
+    if (!found->has_number) return kept(instruction).map([] { return true; });
     add(instruction);
     const auto read = TRY(number(word, found->most));
     code_->back().payload = read;
@@ -325,7 +339,7 @@ Expected<void> Reader::cast(std::string_view word) {
         return fail_here(Errc::stack_word_unknown,
                          fmt::format("{}: {} has {} bits and {} has {}; cvt converts", word, name_of(*to),
                                      width_of(to_base), name_of(*from), width_of(from_base)));
-    return done({Opcode::cast, *to, *from, 0});
+    return kept({Opcode::cast, *to, *from, 0});
 }
 
 Expected<TypeId> Reader::stack_type(std::string_view word, std::string_view name) const {

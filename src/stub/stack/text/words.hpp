@@ -101,6 +101,8 @@ class Words {
         return false;
     }
     [[nodiscard]] std::string_view word() const { return {word_, static_cast<std::size_t>(at_ - word_)}; }
+    /// Bytes of the text from the word on.
+    [[nodiscard]] std::size_t rest() const { return static_cast<std::size_t>(end_ - word_); }
     [[nodiscard]] bool is_break() const {
         return kind(word_) == CharKind::line_end || kind(word_) == CharKind::separator;
     }
