@@ -30,6 +30,7 @@ constexpr std::array<DataType, 4> data_types = {{
 bool fits(const DataType& type, std::uint64_t value, bool is_negative) {
     return is_negative ? value <= type.smallest : (value & 0xFFFFFFFF) <= type.largest;
 }
+constexpr std::uint16_t first_with_negative = 75;
 
 bool is_name(Lexeme kind) { return kind == Lexeme::identifier || kind == Lexeme::directive; }
 
@@ -81,6 +82,10 @@ std::size_t Verifier::section_data(const TokenView& tokens, std::size_t at) {
         if (is_address && !type->holds_address)
             report(Errc::directive_invalid, value,
                    "a " + std::string(word) + " holds no address; .b32 and .b64 do");
+        if (tokens.kind(begin) == Lexeme::minus && setting_.version < first_with_negative)
+            report(Errc::version_too_old, value,
+                   "a negative number in a section needs " + or_later(first_with_negative) +
+                       "; the module has " + version_text(setting_.version));
         if (!is_address && !fits_number(*type, tokens, begin))
             report(Errc::immediate_out_of_range, value,
                    "a " + std::string(word) + " holds numbers from -" + std::to_string(type->smallest) +
