@@ -178,6 +178,7 @@ class ModuleDecoder {
         syntax::Statement::Variable variable;
         std::size_t declarator;
     };
+    Expected<void> initialise(const Initialiser& initialiser);
     Expected<void> declare_functions();
     Expected<void> declare_aliases();
     Expected<void> decode_bodies(bool entries, ModulePart part);
