@@ -223,6 +223,9 @@ void InstructionVerifier::parameter_access(const Instruction& i) {
                       "in an entry, .param::func is the space of its calls' .param variables alone");
     if (symbol == nullptr || symbol->space != Space::param) return;
     const std::string name = "'" + std::string(i.operands[at].base()) + "'";
+    if (i.has(".param::entry") && is_of_a_call(*symbol))
+        return report(Errc::state_space_mismatch, i.operands[at].span(),
+                      name + " is for calls; .param::entry is the space of the function's own parameters");
     if (i.guard && is_of_a_call(*symbol))
         report(Errc::guard_invalid, i.guard->predicate,
                name + " is for calls, and accessed without a guard; select the value (selp), or branch");

@@ -56,8 +56,13 @@ bool fits_number(const DataType& type, const TokenView& tokens, std::size_t at) 
 void Verifier::section(const TokenView& tokens) {
     std::size_t at = 0;
     while (tokens.kind(at) != Lexeme::open_brace) ++at;
-    for (++at; tokens.kind(at) != Lexeme::close_brace;)
-        at = tokens.kind(at) == Lexeme::identifier ? at + 2 : section_data(tokens, at);
+    for (++at; tokens.kind(at) != Lexeme::close_brace;) {
+        const bool is_label = tokens.kind(at) == Lexeme::identifier;
+        if (is_label && !section_labels_.insert(tokens.text(at)).second)
+            report(Errc::name_redeclared, tokens.text(at),
+                   quote(tokens.text(at)) + " is a label of a section already");
+        at = is_label ? at + 2 : section_data(tokens, at);
+    }
 }
 
 // A type and its values, one address or numbers with commas; gives the place behind them.

@@ -85,6 +85,7 @@ class Verifier : private InstructionVerifier {
     };
     std::unordered_set<SourcePlace, SourcePlaceHash> locations_;  // of the .loc so far
     std::unordered_set<std::string_view> aliases_;                // that .alias has made so far
+    std::unordered_set<std::string_view> section_labels_;         // of all sections so far
 };
 
 }  // namespace ptxgraft::isa
