@@ -59,6 +59,7 @@ const Match* InstructionVerifier::look_at(const Instruction& i) {
     if (i.opcode == "mov") function_address(i);
     if (i.opcode == "mov" || i.opcode == "cvta") parameter_address(i);
     if (i.opcode == "ld" || i.opcode == "st") parameter_access(i);
+    if (i.opcode == "mma" || i.opcode == "wmma" || i.opcode == "wgmma") fragments(i, *fitting);
     if (i.opcode == "tex" || i.opcode == "tld4" || i.opcode == "txq") {
         if (i.operands.front().kind() == OperandKind::pair)
             require(71, {20, 0}, i.operands.front().span(), "the predicate of a texture instruction");
@@ -184,6 +185,32 @@ bool is_of_a_call(const Symbol& symbol) {
 }
 
 }  // namespace
+
+// ptxas gives a fragment the type of its elements: 0.0 is a .f64, alone and behind a .f32, and integers alone are
+// no bits.
+void InstructionVerifier::fragments(const Instruction& i, const Match& match) {
+    using Type = syntax::Constant::Type;
+    const auto is_double = [](const Operand& o) { return o.constant() && o.constant()->type == Type::f64; };
+    const auto is_integer = [](const Operand& o) { return o.constant() && o.constant()->is_integer(); };
+    const ActiveRules rules(match, match.row->operands, i.operands.size());
+    for (std::size_t k = 0; k < rules.size(); ++k) {
+        if (i.operands[k].kind() != OperandKind::vector) continue;
+        const std::span<const Operand> elements = i.operands[k].children();
+        const RegisterType wanted = match.type(rules[k].type);
+        const bool begins_single =
+            elements.front().constant() && elements.front().constant()->type == Type::f32;
+        const bool are_doubles =
+            wanted == RegisterType::f32 && (std::ranges::all_of(elements, is_double) ||
+                                            (begins_single && std::ranges::any_of(elements, is_double)));
+        const bool are_integers =
+            wanted == RegisterType::b32 && i.opcode != "wmma" && std::ranges::all_of(elements, is_integer);
+        if (are_doubles || are_integers)
+            report(Errc::operand_type_wrong, i.operands[k].span(),
+                   "'" + std::string(i.operands[k].text()) + "' is no fragment of ." +
+                       std::string(info(wanted).name) +
+                       (are_doubles ? "; write 0.0 as 0f00000000" : "; at least one element is a register"));
+    }
+}
 
 // PTX ISA 9.7.9.19: the fraction of an access policy is above 0 and at most 1.
 void InstructionVerifier::policy_fraction(const Instruction& i) {

@@ -80,6 +80,7 @@ class InstructionVerifier {
     void moved_address(const syntax::Instruction& instruction, const Match& match);
     void special_address(const syntax::Instruction& instruction, const Match& match);
     void named_space(const syntax::Instruction& instruction, const Match& match);
+    void fragments(const syntax::Instruction& instruction, const Match& match);
     void policy_fraction(const syntax::Instruction& instruction);
     void parameter_access(const syntax::Instruction& instruction);
     void parameter_address(const syntax::Instruction& instruction);
