@@ -33,7 +33,7 @@ bool types_go(RegisterType given, RegisterType formal) {
 }
 
 std::uint32_t alignment(std::uint32_t declared, RegisterType type, std::uint32_t vector) {
-    return declared != 0 ? declared : bytes_of(type) * vector;
+    return std::max(declared, bytes_of(type) * vector);  // a smaller .align counts for nothing
 }
 
 // Why a register or variable cannot be given for a parameter, as "… of argument 1"; empty: it can. Arrays and
@@ -121,6 +121,10 @@ void InstructionVerifier::check_arguments(std::span<const Operand> given,
             never_passed(operand, formal[k], what, k, name);
             continue;
         }
+        if (operand.kind() == OperandKind::immediate && !is_return) {
+            constant_argument(operand, formal[k], k, name);
+            continue;
+        }
         if (operand.kind() == OperandKind::sink) {
             if (!is_return)
                 report(Errc::operand_kind_wrong, operand.span(),
@@ -133,13 +137,7 @@ void InstructionVerifier::check_arguments(std::span<const Operand> given,
                        "' is neither a register nor a .param variable, which a return value is given to");
             continue;
         }
-        if (operand.kind() != OperandKind::identifier) {
-            if (formal[k].count != 0 || formal[k].is_open)
-                report(Errc::call_mismatch, operand.span(),
-                       std::string(what) + " " + std::to_string(k + 1) + " of '" + std::string(name) +
-                           "' is an array, for which a .param array is given");
-            continue;
-        }
+        if (operand.kind() != OperandKind::identifier) continue;
         const Symbol* symbol = names_.find(operand.text());
         if (symbol == nullptr) {
             report(Errc::name_undeclared, operand.span(), "'" + std::string(operand.text()) + "'");
@@ -160,6 +158,33 @@ void InstructionVerifier::check_arguments(std::span<const Operand> given,
                        std::to_string(k + 1) + " of '" + std::string(name) + "'");
         }
     }
+}
+
+// Bits take every constant, also of another width; integers and floats take their own.
+void InstructionVerifier::constant_argument(const Operand& operand, const Statement::Parameter& formal,
+                                            std::size_t number, std::string_view name) {
+    const std::string argument =
+        "argument " + std::to_string(number + 1) + " of '" + std::string(name) + "' is ";
+    if (formal.count != 0 || formal.is_open)
+        return report(Errc::call_mismatch, operand.span(),
+                      argument + "an array, for which a .param array is given");
+    if (!operand.constant()) {
+        const auto value = syntax::evaluate_constant(operand.text());
+        return report(value ? Errc::constant_malformed : value.error().code, operand.span(),
+                      value || !value.error().detail ? std::string(operand.text()) : *value.error().detail);
+    }
+    const RegisterType type = type_of(formal.type);
+    if (type == RegisterType::none) return;
+    const TypeClass kind = info(type).kind;
+    const bool is_integer = operand.constant()->is_integer(),
+               is_single = operand.constant()->type == syntax::Constant::Type::f32,
+               goes = kind == TypeClass::bits || (kind == TypeClass::integer && is_integer) ||
+                      (kind == TypeClass::floating && !is_integer) ||
+                      (kind == TypeClass::packed && is_single);
+    if (!goes)
+        report(Errc::call_mismatch, operand.span(),
+               argument + "a " + std::string(formal.type) + ", which '" + std::string(operand.text()) +
+                   "' is no constant of");
 }
 
 void InstructionVerifier::never_passed(const Operand& operand, const Statement::Parameter& formal,

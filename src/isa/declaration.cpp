@@ -100,6 +100,11 @@ SymbolKind label_kind(const Statement& next) {
     return word == ".callprototype" ? SymbolKind::prototype : SymbolKind::label;
 }
 
+bool is_labelled(const Statement& statement) {
+    const Statement before = statement.previous();
+    return before && before.kind() == syntax::StatementKind::label;
+}
+
 }  // namespace
 
 Symbol label_symbol(const Statement& label) {
@@ -169,16 +174,18 @@ bool Verifier::plain_registers(const Statement& statement, const TokenView& toke
     return true;
 }
 
-// `.reg .reg`, which is one state space too many.
+// `.reg .reg` or `.global .align 8 .global`, which is one state space too many.
 void Verifier::doubled_spaces(const TokenView& tokens) {
     const auto is_space = [&](std::size_t i) {
         return tokens.kind(i) == Lexeme::directive && space_of(tokens.text(i)) != Space::none;
     };
-    for (std::size_t i = 1; i < tokens.size() && tokens.kind(i) != Lexeme::equal; ++i)
-        if (is_space(i) && is_space(i - 1))
+    for (std::size_t i = 1; i < tokens.size() && tokens.kind(i) != Lexeme::equal; ++i) {
+        const std::size_t before = i >= 3 && tokens.text(i - 2) == ".align" ? i - 3 : i - 1;
+        if (is_space(i) && is_space(before))
             report(
                 Errc::declaration_invalid, tokens.text(i),
-                "a declaration has one state space; " + std::string(tokens.text(i - 1)) + " stands already");
+                "a declaration has one state space; " + std::string(tokens.text(before)) + " stands already");
+    }
 }
 
 void Verifier::alignments(const TokenView& tokens) {
@@ -205,9 +212,10 @@ void Verifier::variable_space(const Statement& statement, const Statement::Varia
         report(Errc::declaration_invalid, v.space, "special registers cannot be declared");
     if (v.space == ".tex" && setting_.version >= 15)
         report(Errc::form_removed, v.space, ".tex is gone since PTX ISA 1.5; declare a .global .texref");
-    if (is_handle && v.space != ".global" && v.space != ".param")
+    if (is_handle && (v.space != ".global" || is_inside))
         report(Errc::declaration_invalid, v.space,
-               std::string(v.type) + " variables are declared in .global");
+               std::string(v.type) +
+                   " variables are declared in .global outside of functions, or as parameters of entries");
 }
 
 void Verifier::sampler(std::string_view type) {
@@ -229,14 +237,21 @@ void Verifier::variable_words(const TokenView& tokens, const Statement::Variable
             report(Errc::directive_invalid, word, "a declaration has one linkage");
         if (word == ".const" && setting_.version >= 22 && tokens.kind(i + 1) == Lexeme::open_bracket)
             report(Errc::form_removed, tokens.text(i + 1), "banks of .const are gone since PTX ISA 2.2");
-        if (word == ".managed" && v.space != ".global")
-            report(Errc::declaration_invalid, word, ".managed belongs to variables in .global");
+        if (is_attribute && (word == ".managed" || word == ".unified"))
+            attribute(word, v.space == ".global" ? std::string_view() : "variables in .global");
         // PTX ISA 5.4.8
         if (is_attribute && word != ".managed" && word != ".unified")
             report(Errc::directive_invalid, word,
                    std::string(word) + " is no attribute; there are .managed and .unified(u, v)");
         is_attribute |= word == ".attribute";
     }
+}
+
+// PTX ISA 5.4.8. `owner`: what it belongs to, where it stands elsewhere.
+void Verifier::attribute(std::string_view word, std::string_view owner) {
+    if (!owner.empty())
+        report(Errc::declaration_invalid, word, std::string(word) + " belongs to " + std::string(owner));
+    if (word == ".unified") require(80, {90, 0}, span_of(word), ".unified");
 }
 
 void Verifier::type_version(std::string_view type) {
@@ -292,13 +307,13 @@ void Verifier::declarator(const Statement& statement, const Statement::Variable&
         if (d.extents[i] == 0)
             report(Errc::declaration_invalid, d.name,
                    "only the first size of " + quote(d.name) + " may be open");
-    if (!d.initialiser.empty()) initialiser(v, d);
     const Symbol* before =
         d.range == 0 && symbol.kind != SymbolKind::reg ? symbols_.find_innermost(d.name) : nullptr;
     if (before == nullptr)
         declare_variable(d.name, d.range, symbol);
     else
         again(v, d, *before, symbol);
+    if (!d.initialiser.empty()) initialiser(v, d);  // which may hold the variable's own address
 }
 
 void Verifier::declare_variable(std::string_view name, std::uint32_t count, const Symbol& symbol) {
@@ -338,9 +353,14 @@ void Verifier::directive(const Statement& statement) {
     const TokenView view(statement);
     const std::string_view word = view.text(0);
     if (word == ".section") return section(view);
+    if (label_kind(statement) != SymbolKind::label && !is_labelled(statement))
+        return report(Errc::directive_invalid, word,
+                      std::string(word) + " stands behind the label that it is named by, as in: T: " +
+                          std::string(word) + " …");
     if (word == ".callprototype") return parameter_shapes(statement);
     if (word == ".file") return file(view);
     if (word == ".loc") return location(view);
+    if (word == ".pragma") return pragma(view);
     const bool names_functions = word == ".alias" || word == ".calltargets",
                names_labels = word == ".branchtargets";
     if (!names_functions && !names_labels) return;
@@ -387,7 +407,17 @@ void Verifier::location(const TokenView& tokens) {
                        std::string(tokens.text(inlined_at + 1)) + " " +
                        std::string(tokens.text(inlined_at + 2)));
     }
-    locations_.insert(place(1));
+    const SourcePlace here = place(1);
+    if (std::ranges::any_of(here, [](std::uint64_t number) { return number > 0xFFFFFFFFu; }))
+        report(Errc::directive_invalid, tokens.text(1, 3), "the numbers of a .loc have at most 32 bits");
+    locations_.insert(here);
+}
+
+// PTX ISA 11.4.7: of the pragmas, ptxas asks a version of one alone, and passes over what it does not know.
+void Verifier::pragma(const TokenView& tokens) {
+    for (std::size_t i = 1; i < tokens.size(); ++i)
+        if (tokens.text(i).starts_with("\"used_bytes_mask"))
+            require(83, {50, 0}, span_of(tokens.text(i)), "used_bytes_mask");
 }
 
 // PTX ISA 11.2.3.

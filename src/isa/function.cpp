@@ -116,6 +116,10 @@ void Verifier::parameter_shapes(const Statement& f) {
 
 void Verifier::parameter_shape(const Statement& f, const Statement::Parameter& p) {
     if (f.kind() != syntax::StatementKind::function) return;  // a prototype declares nothing
+    const bool is_handle = p.type == ".texref" || p.type == ".samplerref" || p.type == ".surfref";
+    if (is_handle && !f.is_entry())
+        report(Errc::declaration_invalid, p.type,
+               "a " + std::string(p.type) + " is passed to entries alone; pass its address in a .b64");
     if (p.name == "_" && !f.is_entry())
         report(Errc::declaration_invalid, p.name,
                "a parameter of a function has a name; only those of a .callprototype may be '_'");
@@ -128,6 +132,23 @@ void Verifier::parameter_shape(const Statement& f, const Statement::Parameter& p
         report(Errc::declaration_invalid, p.type, "a .f16x2 cannot be in .param; pass a .b32");
     if (p.space == ".param" && p.vector != 1)
         report(Errc::declaration_invalid, p.type, "there are no vectors in .param; pass an array");
+}
+
+// PTX ISA 5.1.6.1.
+void Verifier::parameter_bytes(const Statement& f) {
+    const bool has_many = setting_.version >= 81 && setting_.target.sm >= 70;
+    const std::uint64_t most = has_many ? 32764 : 4352;
+    std::uint64_t top = 0;
+    for (const Statement::Parameter& p : f.parameters()) {
+        const std::uint64_t element = bytes_of(type_of(p.type)),  // 0 of a handle
+            count = std::max<std::uint64_t>(p.count, 1),
+                            aligned = std::max<std::uint64_t>({p.align, element, 1});
+        top = (top + aligned - 1) / aligned * aligned;
+        top = count > most ? most + 1 : top + element * p.vector * count;
+        if (top > most)
+            return report(Errc::declaration_invalid, p.name,
+                          "the parameters of an entry have at most " + std::to_string(most) + " bytes");
+    }
 }
 
 void Verifier::declare_parameters(const Statement& f) {
@@ -149,11 +170,16 @@ void Verifier::declare_parameters(const Statement& f) {
     };
     alignments(syntax::TokenView(f));
     parameter_shapes(f);
+    if (f.is_entry()) parameter_bytes(f);
     for (const auto& p : f.return_parameters()) declare(p, false);
     for (const auto& p : f.parameters()) declare(p, true);
-    for (const Token& token : f.tokens())
+    for (const Token& token : f.tokens()) {
         if (token.text == ".ptr" && !f.is_entry())
             report(Errc::declaration_invalid, token.text, ".ptr belongs to the parameters of entries");
+        if (token.text == ".managed") attribute(token.text, "variables in .global");
+        if (token.text == ".unified")
+            attribute(token.text, f.is_entry() ? "functions, their parameters and variables in .global" : "");
+    }
 }
 
 namespace {

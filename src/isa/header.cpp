@@ -1,6 +1,7 @@
 // What a module's .version and .target allow, and the findings of verify.
 
 #include <algorithm>
+#include <utility>
 
 #include "isa/instruction_verifier.hpp"
 #include "syntax/token_view.hpp"
@@ -50,6 +51,9 @@ void InstructionVerifier::header() {
     for (std::size_t i = 0; i < all.size(); ++i) {
         const StatementKind kind = all[i].kind();
         if (kind == StatementKind::target) target_directive(all[i]);
+        if (kind == StatementKind::target && i > 1 && kind_at(i - 1) != StatementKind::target &&
+            kind_at(i - 1) != StatementKind::version)
+            report(Errc::directive_invalid, all[i].span(), ".target stands behind .version, before all else");
         if (kind == StatementKind::version && i != 0)
             report(Errc::directive_invalid, all[i].span(), ".version stands once, at the beginning");
         if (kind == StatementKind::address_size && i != 0 && kind_at(i - 1) != StatementKind::target)
@@ -69,12 +73,26 @@ void InstructionVerifier::header() {
 void InstructionVerifier::target_directive(const Statement& statement) {
     constexpr std::string_view others[] = {"texmode_unified", "texmode_independent", "debug",
                                            "map_f64_to_f32"};
-    bool has_architecture = false, maps_f64 = false;
+    bool is_first = true, has_architecture = false, maps_f64 = false;
+    std::string_view mode;
     for (const Token& token : statement.tokens()) {
         if (token.kind != syntax::TokenKind::identifier) continue;
         maps_f64 |= token.text == "map_f64_to_f32";
         setting_.has_samplers |= token.text == "texmode_independent";
-        if (std::find(std::begin(others), std::end(others), token.text) != std::end(others)) continue;
+        if (token.text.starts_with("texmode_")) {
+            if (!mode.empty() && mode != token.text)
+                report(Errc::directive_invalid, token.text,
+                       "a module has one texture mode; " + std::string(mode) + " stands already");
+            mode = token.text;
+        }
+        if (std::find(std::begin(others), std::end(others), token.text) != std::end(others)) {
+            if (std::exchange(is_first, false))
+                report(
+                    Errc::directive_invalid, token.text,
+                    ".target begins with the architecture, as in: .target sm_90, " + std::string(token.text));
+            continue;
+        }
+        is_first = false;
         const auto target = find_architecture(token.text);
         if (!target) {
             report(Errc::target_unknown, token.text,

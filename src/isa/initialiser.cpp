@@ -93,6 +93,9 @@ void Verifier::initial_address(RegisterType type, const syntax::InitialValue& va
         report(Errc::declaration_invalid, name,
                "generic() is for variables, " + quote(name) + " is a function");
     if (value.constant.empty()) return;
+    if (is_function)
+        report(Errc::declaration_invalid, value.constant.front().text,
+               quote(name) + " is a function, whose address stands without an offset");
     const auto offset = syntax::evaluate(value.constant);
     if (!offset) return initial_error(offset.error(), value);
     if (!offset->is_integer())

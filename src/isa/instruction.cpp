@@ -57,7 +57,9 @@ const Match* InstructionVerifier::look_at(const Instruction& i) {
     if (fitting->row->opcode == "createpolicy.fractional") policy_fraction(i);
     if (i.opcode == "call") call(i);
     if (i.opcode == "mov") function_address(i);
+    if (i.opcode == "mov" || i.opcode == "cvta") parameter_address(i);
     if (i.opcode == "ld" || i.opcode == "st") parameter_access(i);
+    if (i.opcode == "mma" || i.opcode == "wmma" || i.opcode == "wgmma") fragments(i, *fitting);
     if (i.opcode == "tex" || i.opcode == "tld4" || i.opcode == "txq") {
         if (i.operands.front().kind() == OperandKind::pair)
             require(71, {20, 0}, i.operands.front().span(), "the predicate of a texture instruction");
@@ -174,6 +176,42 @@ void InstructionVerifier::named_space(const Instruction& i, const Match& match) 
     }
 }
 
+namespace {
+
+// A .param variable of a body: an argument or the result of a call.
+bool is_of_a_call(const Symbol& symbol) {
+    return symbol.kind == SymbolKind::variable && symbol.space == Space::param && !symbol.is_input &&
+           !symbol.is_return;
+}
+
+}  // namespace
+
+// ptxas gives a fragment the type of its elements: 0.0 is a .f64, alone and behind a .f32, and integers alone are
+// no bits.
+void InstructionVerifier::fragments(const Instruction& i, const Match& match) {
+    using Type = syntax::Constant::Type;
+    const auto is_double = [](const Operand& o) { return o.constant() && o.constant()->type == Type::f64; };
+    const auto is_integer = [](const Operand& o) { return o.constant() && o.constant()->is_integer(); };
+    const ActiveRules rules(match, match.row->operands, i.operands.size());
+    for (std::size_t k = 0; k < rules.size(); ++k) {
+        if (i.operands[k].kind() != OperandKind::vector) continue;
+        const std::span<const Operand> elements = i.operands[k].children();
+        const RegisterType wanted = match.type(rules[k].type);
+        const bool begins_single =
+            elements.front().constant() && elements.front().constant()->type == Type::f32;
+        const bool are_doubles =
+            wanted == RegisterType::f32 && (std::ranges::all_of(elements, is_double) ||
+                                            (begins_single && std::ranges::any_of(elements, is_double)));
+        const bool are_integers =
+            wanted == RegisterType::b32 && i.opcode != "wmma" && std::ranges::all_of(elements, is_integer);
+        if (are_doubles || are_integers)
+            report(Errc::operand_type_wrong, i.operands[k].span(),
+                   "'" + std::string(i.operands[k].text()) + "' is no fragment of ." +
+                       std::string(info(wanted).name) +
+                       (are_doubles ? "; write 0.0 as 0f00000000" : "; at least one element is a register"));
+    }
+}
+
 // PTX ISA 9.7.9.19: the fraction of an access policy is above 0 and at most 1.
 void InstructionVerifier::policy_fraction(const Instruction& i) {
     const Operand& last = i.operands.back();
@@ -185,6 +223,16 @@ void InstructionVerifier::policy_fraction(const Instruction& i) {
     if (!(fraction > 0 && fraction <= 1))
         report(Errc::immediate_out_of_range, last.span(),
                "'" + std::string(last.text()) + "' is out of range: above 0, to 1");
+}
+
+// A .param variable of a body, which no address but that of its accesses leads to.
+void InstructionVerifier::parameter_address(const Instruction& i) {
+    const Operand& source = i.operands.back();
+    const Symbol* const symbol =
+        source.kind() == OperandKind::identifier ? names_.find(source.text()) : nullptr;
+    if (symbol != nullptr && is_of_a_call(*symbol))
+        report(Errc::operand_kind_wrong, source.span(),
+               "'" + std::string(source.text()) + "' is for calls, and has no address that can be taken");
 }
 
 // PTX ISA 5.1.6: inputs are read, results are written; `.param::func` is the space of a device function's
@@ -202,6 +250,12 @@ void InstructionVerifier::parameter_access(const Instruction& i) {
                       "in an entry, .param::func is the space of its calls' .param variables alone");
     if (symbol == nullptr || symbol->space != Space::param) return;
     const std::string name = "'" + std::string(i.operands[at].base()) + "'";
+    if (i.has(".param::entry") && is_of_a_call(*symbol))
+        return report(Errc::state_space_mismatch, i.operands[at].span(),
+                      name + " is for calls; .param::entry is the space of the function's own parameters");
+    if (i.guard && is_of_a_call(*symbol))
+        report(Errc::guard_invalid, i.guard->predicate,
+               name + " is for calls, and accessed without a guard; select the value (selp), or branch");
     if (is_store && symbol->is_input)
         report(Errc::operand_kind_wrong, i.operands[at].span(),
                name + " is an input parameter, which cannot be written");

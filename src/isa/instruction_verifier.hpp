@@ -80,8 +80,10 @@ class InstructionVerifier {
     void moved_address(const syntax::Instruction& instruction, const Match& match);
     void special_address(const syntax::Instruction& instruction, const Match& match);
     void named_space(const syntax::Instruction& instruction, const Match& match);
+    void fragments(const syntax::Instruction& instruction, const Match& match);
     void policy_fraction(const syntax::Instruction& instruction);
     void parameter_access(const syntax::Instruction& instruction);
+    void parameter_address(const syntax::Instruction& instruction);
     void texture_mode(const syntax::Instruction& instruction);
     void unified_sampler(const syntax::Instruction& i, const Match& match);
 
@@ -93,6 +95,8 @@ class InstructionVerifier {
     void check_arguments(std::span<const syntax::Operand> given,
                          const std::vector<syntax::Statement::Parameter>& formal, std::string_view what,
                          const syntax::Instruction& instruction, std::string_view name);
+    void constant_argument(const syntax::Operand& operand, const syntax::Statement::Parameter& formal,
+                           std::size_t number, std::string_view name);
     void never_passed(const syntax::Operand& operand, const syntax::Statement::Parameter& formal,
                       std::string_view what, std::size_t number, std::string_view name);
     /// Of a function whose address is taken, what no call by it could pass.

@@ -221,6 +221,7 @@ class Checker {
     [[nodiscard]] RegisterType element_type(const Operand& element) const {
         if (element.kind() != OperandKind::identifier) return RegisterType::none;
         const Symbol* symbol = symbols_.find(element.text());
+        if (symbol != nullptr && symbol->vector != 1) return RegisterType::none;  // a whole vector
         if (symbol == nullptr) symbol = vector_part(element.text());
         if (symbol != nullptr) return symbol->kind == SymbolKind::reg ? symbol->type : RegisterType::none;
         const auto special = find_special(element.text());

@@ -30,6 +30,7 @@ constexpr std::array<DataType, 4> data_types = {{
 bool fits(const DataType& type, std::uint64_t value, bool is_negative) {
     return is_negative ? value <= type.smallest : (value & 0xFFFFFFFF) <= type.largest;
 }
+constexpr std::uint16_t first_with_negative = 75;
 
 bool is_name(Lexeme kind) { return kind == Lexeme::identifier || kind == Lexeme::directive; }
 
@@ -55,8 +56,13 @@ bool fits_number(const DataType& type, const TokenView& tokens, std::size_t at) 
 void Verifier::section(const TokenView& tokens) {
     std::size_t at = 0;
     while (tokens.kind(at) != Lexeme::open_brace) ++at;
-    for (++at; tokens.kind(at) != Lexeme::close_brace;)
-        at = tokens.kind(at) == Lexeme::identifier ? at + 2 : section_data(tokens, at);
+    for (++at; tokens.kind(at) != Lexeme::close_brace;) {
+        const bool is_label = tokens.kind(at) == Lexeme::identifier;
+        if (is_label && !section_labels_.insert(tokens.text(at)).second)
+            report(Errc::name_redeclared, tokens.text(at),
+                   quote(tokens.text(at)) + " is a label of a section already");
+        at = is_label ? at + 2 : section_data(tokens, at);
+    }
 }
 
 // A type and its values, one address or numbers with commas; gives the place behind them.
@@ -81,6 +87,10 @@ std::size_t Verifier::section_data(const TokenView& tokens, std::size_t at) {
         if (is_address && !type->holds_address)
             report(Errc::directive_invalid, value,
                    "a " + std::string(word) + " holds no address; .b32 and .b64 do");
+        if (tokens.kind(begin) == Lexeme::minus && setting_.version < first_with_negative)
+            report(Errc::version_too_old, value,
+                   "a negative number in a section needs " + or_later(first_with_negative) +
+                       "; the module has " + version_text(setting_.version));
         if (!is_address && !fits_number(*type, tokens, begin))
             report(Errc::immediate_out_of_range, value,
                    "a " + std::string(word) + " holds numbers from -" + std::to_string(type->smallest) +

@@ -35,8 +35,10 @@ class Verifier : private InstructionVerifier {
     void type_version(std::string_view type);
     void file(const syntax::TokenView& tokens);
     void location(const syntax::TokenView& tokens);
+    void pragma(const syntax::TokenView& tokens);
     void parameter_shapes(const syntax::Statement& function);
     void parameter_shape(const syntax::Statement& function, const syntax::Statement::Parameter& p);
+    void parameter_bytes(const syntax::Statement& function);
     void declare_parameters(const syntax::Statement& function);
     void performance_directives(const syntax::Statement& function);
     void performance_directive(const syntax::Statement& function, const std::vector<syntax::Token>& tokens,
@@ -50,6 +52,7 @@ class Verifier : private InstructionVerifier {
     void sampler(std::string_view type);
     bool plain_registers(const syntax::Statement& statement, const syntax::TokenView& tokens);
     void variable_words(const syntax::TokenView& tokens, const syntax::Statement::Variable& v);
+    void attribute(std::string_view word, std::string_view owner);
     void doubled_spaces(const syntax::TokenView& tokens);
     void alignments(const syntax::TokenView& tokens);
     void declarator(const syntax::Statement& statement, const syntax::Statement::Variable& v,
@@ -82,6 +85,7 @@ class Verifier : private InstructionVerifier {
     };
     std::unordered_set<SourcePlace, SourcePlaceHash> locations_;  // of the .loc so far
     std::unordered_set<std::string_view> aliases_;                // that .alias has made so far
+    std::unordered_set<std::string_view> section_labels_;         // of all sections so far
 };
 
 }  // namespace ptxgraft::isa

@@ -415,6 +415,39 @@ TEST(Emulator, EntriesOfLongModulesShareFunctionsAndVariables) {
     }
 }
 
+TEST(Emulator, FirstValuesNameWhatTheirBlockSees) {
+    Machine machine;
+    EXPECT_RUNS(machine, machine.load(kernel(R"({
+        .global .u32 inner = 2;
+        .global .u64 both[2] = {inner, generic(outer)};
+        .global .u64 itself = itself;
+        .reg .b32 %q<3>;
+        .reg .b64 %l<4>;
+        {
+            .global .u32 outer = 5;
+            .global .u64 hiding = outer;
+            ld.global.u64 %l1, [hiding];
+            ld.global.u32 %q1, [%l1];
+            mad.lo.u32 %r2, %q1, 100, 0;
+        }
+        ld.global.u64 %l1, [both];
+        ld.global.u32 %q1, [%l1];
+        mad.lo.u32 %r2, %q1, 10, %r2;
+        ld.global.u64 %l1, [both+8];
+        ld.u32 %q1, [%l1];
+        add.u32 %r2, %q1, %r2;
+        mov.u64 %l1, itself;
+        ld.global.u64 %l2, [itself];
+        sub.u64 %l3, %l1, %l2;
+        cvt.u32.u64 %q1, %l3;
+        add.u32 %r2, %q1, %r2;
+    })",
+                                             ".global .u32 outer = 1;\n")));
+    const u64 out = machine.upload(std::vector<u32>(threads));
+    EXPECT_RUNS(machine, machine.launch("k", {.block = {threads, 1, 1}}, out));
+    EXPECT_EQ(machine.download<u32>(out, threads)[5], 521u);
+}
+
 TEST(Emulator, ARangeTakesRegistersOnlyForTheNamesThatOccur) {
     Machine machine;
     ASSERT_TRUE(machine.load(

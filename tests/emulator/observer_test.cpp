@@ -7,6 +7,7 @@
 #include <functional>
 #include <numeric>
 
+#include "ptxgraft/isa/table.hpp"
 #include "support/emulator_machine.hpp"
 #include "support/kernel_text.hpp"
 
@@ -193,6 +194,26 @@ TEST_F(EmulatorObserved, AProfileCountsClasses) {
         {"shared store", 4},   {"barrier and fence", 4}, {"shared load", 4},     {"compare and select", 4},
         {"global store", 4},   {"single precision", 4},  {"shared atomic", 4},   {"control", 4}};
     EXPECT_EQ(warps, expected);
+}
+
+ObservedStep step_of(std::string_view instruction) {
+    ObservedStep step;
+    step.ptx = instruction;
+    step.span = {0, static_cast<u32>(instruction.size())};
+    return step;
+}
+
+TEST(EmulatorObserver, AProfileHasAClassForEveryOpcode) {
+    std::vector<std::string_view> unknown;
+    for (const isa::Opcode& opcode : isa::table_opcodes) {
+        EmulatorProfile profile;
+        profile.step(step_of(opcode.name));
+        if (profile.classes().at(0).name == "other") unknown.push_back(opcode.name);
+    }
+    EXPECT_THAT(unknown, IsEmpty()) << "`class_rows` of profile.cpp has no place for these";
+    EmulatorProfile profile;
+    profile.step(step_of("nothing.u32"));
+    EXPECT_EQ(profile.classes().at(0).name, "other");
 }
 
 TEST_F(EmulatorObserved, LaunchesOfAModuleAddUp) {

@@ -8,8 +8,10 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <string>
 
+#include "ptxgraft/isa.hpp"
 #include "ptxgraft/kernel.hpp"
 #include "ptxgraft/program.hpp"
 
@@ -84,6 +86,14 @@ std::map<std::string, double> features_of(const Space& space, std::string_view p
     EXPECT_TRUE(parsed) << describe(parsed.error(), program);
     if (!parsed) return {};
     return features_of(space, Genome{.programs = {*parsed}, .tunables = {}});
+}
+
+TEST(SurrogateFeatures, KnowEveryPureOpcode) {
+    std::set<std::string_view> unknown;
+    for (std::string_view opcode : isa::pure_opcodes())
+        if (const std::string_view word = opcode.substr(0, opcode.find('.')); !has_cost_class(word))
+            unknown.insert(word);
+    EXPECT_THAT(unknown, testing::IsEmpty()) << "`classes` of features.cpp has no place for these";
 }
 
 TEST(SurrogateFeatures, CountWhatIsLive) {

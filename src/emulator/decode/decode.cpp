@@ -394,22 +394,24 @@ Expected<void> ModuleDecoder::place_global(const syntax::Statement& statement,
                               .element_bytes = element_bytes(variable, declarator),
                               .declared = isa::variable_symbol(statement, variable, declarator)});
     program.variables[std::string(declarator.name)] = {address, size.bytes, space, false};
-    initialisers_.push_back({*region, variable, index});
+    const Initialiser initialiser = {*region, variable, index};
+    if (is_in_bodies_) return initialise(initialiser);  // its names are those of the block that it stands in
+    initialisers_.push_back(initialiser);
     return {};
 }
 
 Expected<void> ModuleDecoder::initialise() {
-    for (const Initialiser& initialiser : initialisers_) {
-        Region& region = *initialiser.region;
-        const auto& declarator = initialiser.variable.declarators[initialiser.declarator];
-        if (auto done =
-                initialise_variable(*this, {region.host, region.bytes}, initialiser.variable, declarator);
-            !done)
-            return done;
-        if (region.written != nullptr)
-            std::fill_n(region.written, region.bytes, all_bits);  // what no initialiser names is zero
-        region.is_const = region.read_only = syntax::space_of(initialiser.variable.space) == Space::const_;
-    }
+    for (const Initialiser& initialiser : initialisers_) TRY(initialise(initialiser));
+    return {};
+}
+
+Expected<void> ModuleDecoder::initialise(const Initialiser& initialiser) {
+    Region& region = *initialiser.region;
+    const auto& declarator = initialiser.variable.declarators[initialiser.declarator];
+    TRY(initialise_variable(*this, {region.host, region.bytes}, initialiser.variable, declarator));
+    if (region.written != nullptr)
+        std::fill_n(region.written, region.bytes, all_bits);  // what no initialiser names is zero
+    region.is_const = region.read_only = syntax::space_of(initialiser.variable.space) == Space::const_;
     return {};
 }
 

@@ -178,6 +178,7 @@ class ModuleDecoder {
         syntax::Statement::Variable variable;
         std::size_t declarator;
     };
+    Expected<void> initialise(const Initialiser& initialiser);
     Expected<void> declare_functions();
     Expected<void> declare_aliases();
     Expected<void> decode_bodies(bool entries, ModulePart part);
@@ -324,7 +325,7 @@ class FunctionDecoder {
     bool declare_local(std::string_view name, std::uint32_t bytes, const isa::Symbol& declared);
     Expected<void> declare_registers(const syntax::Statement& statement,
                                      const syntax::Statement::Variable& variable);
-    void declare_labels(const syntax::Statement& parent);
+    Expected<void> declare_labels(const syntax::Statement& parent);
     void declare_list(std::string_view label, const isa::Symbol& declared, const syntax::Statement& list);
     [[nodiscard]] std::vector<std::uint32_t> call_targets(const syntax::Statement& list) const;
     Expected<void> branch_targets(const syntax::Statement& statement);

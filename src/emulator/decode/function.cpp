@@ -187,7 +187,7 @@ Expected<void> FunctionDecoder::block(const Statement& parent) {
 
 Expected<void> FunctionDecoder::body(const Statement& parent) {
     const std::size_t next_label = next_label_;
-    declare_labels(parent);
+    TRY(declare_labels(parent));
     Expected<void> result;
     syntax::for_each_child(parent, [&](const Statement& s, StatementKind kind) {
         if (result) result = statement(s, kind);
@@ -196,13 +196,18 @@ Expected<void> FunctionDecoder::body(const Statement& parent) {
     return result;
 }
 
-void FunctionDecoder::declare_labels(const Statement& parent) {
+// Of two labels of one name, a branch could mean either.
+Expected<void> FunctionDecoder::declare_labels(const Statement& parent) {
     next_label_ = label_pcs_.size();
+    Expected<void> result;
     std::string_view last;
     isa::Symbol declared;
     syntax::for_each_child(parent, [&](const Statement& s, StatementKind kind) {
         if (kind == StatementKind::label) {
             last = TokenView(s).text(0);
+            if (result && scopes().is_declared_here(last))
+                result = fail(Errc::name_redeclared, module_.span_of(last),
+                              fmt::format("'{}' is declared twice in this scope", last));
             declared = isa::label_symbol(s);
             scopes().declare(
                 last, {.kind = Symbol::Kind::label, .address = label_pcs_.size(), .declared = declared});
@@ -212,6 +217,7 @@ void FunctionDecoder::declare_labels(const Statement& parent) {
         if (!last.empty() && kind == StatementKind::directive) declare_list(last, declared, s);
         last = {};
     });
+    return result;
 }
 
 // What a label stands for in front of a directive that lists what a branch or a call may meet.

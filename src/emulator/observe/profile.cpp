@@ -12,20 +12,30 @@ namespace {
 
 constexpr std::uint32_t banks = 32, word_bytes = 4, sector_bytes = 32;
 
+constexpr std::string_view by_type = "", by_access = "access";
 struct ClassRow {
     std::string_view opcodes;  // between spaces
-    std::string_view name;
+    std::string_view name;     // or what else says it
 };
-// Of instructions that their opcode puts into a class. All others go by their type.
+// Every opcode of the table has a row; one without would be "other".
 constexpr ClassRow class_rows[] = {
-    {" mma wmma wgmma ", "tensor core"},
+    {" abs add addc clmad copysign div dp2a dp4a fma mad mad24 madc max min mul mul24 neg rem sad sub subc ",
+     by_type},
+    {" vabsdiff vabsdiff2 vabsdiff4 vadd vadd2 vadd4 vavrg2 vavrg4 vmad vmax vmax2 vmax4 vmin vmin2 vmin4 "
+     "vset "
+     "vset2 vset4 vshl vshr vsub vsub2 vsub4 ",
+     "integer"},
+    {" ld ldu st atom red ", by_access},
+    {" tex tld4 txq suld sust sured suq ", "texture and surface"},
+    {" mma wmma wgmma tcgen05 ", "tensor core"},
     {" ldmatrix stmatrix movmatrix ", "matrix load and store"},
-    {" cp tensormap prefetch prefetchu applypriority discard createpolicy ", "copy and cache"},
+    {" cp multimem fabric tensormap prefetch prefetchu applypriority discard createpolicy ",
+     "copy and cache"},
     {" bar barrier mbarrier fence membar griddepcontrol ", "barrier and fence"},
     {" shfl vote match redux activemask elect ", "warp"},
-    {" bra brx call ret exit trap brkpt nanosleep pmevent setmaxnreg ", "control"},
+    {" bra brx call ret exit trap brkpt nanosleep pmevent setmaxnreg clusterlaunchcontrol ", "control"},
     {" mov cvt cvta isspacep mapa getctarank prmt alloca stacksave stackrestore ", "move and convert"},
-    {" setp set selp slct testp ", "compare and select"},
+    {" setp set selp slct testp istypep ", "compare and select"},
     {" and or xor not cnot lop3 shl shr shf bfe bfi bfind brev clz popc fns bmsk szext ", "logic and shift"},
     {" sin cos ex2 lg2 tanh rcp rsqrt sqrt ", "special functions"},
 };
@@ -91,15 +101,13 @@ std::string_view class_by_modifiers(const Name& name) {
 std::string_view class_of(const ObservedStep& step, std::string_view text) {
     const Name name = name_of(text);
     if (const std::string_view found = class_by_modifiers(name); !found.empty()) return found;
-    for (const std::string_view opcode : {"ld", "ldu", "st", "atom", "red"})
-        if (name.opcode == opcode) return memory_class(opcode, step);
+    const std::string word = ' ' + std::string(name.opcode) + ' ';
     for (const ClassRow& row : class_rows) {
-        const std::size_t at = row.opcodes.find(name.opcode);
-        if (at != std::string_view::npos && row.opcodes[at - 1] == ' ' &&
-            row.opcodes[at + name.opcode.size()] == ' ')
-            return row.name;
+        if (row.opcodes.find(word) == std::string_view::npos) continue;
+        if (row.name == by_access) return memory_class(name.opcode, step);
+        return row.name == by_type ? class_by_type(name.type) : row.name;
     }
-    return class_by_type(name.type);
+    return "other";
 }
 
 // The words of a bank that a wavefront is asked for: the turns that it takes.

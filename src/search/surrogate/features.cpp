@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <string>
 #include <string_view>
 
 namespace ptxgraft::search {
@@ -27,7 +29,12 @@ constexpr std::array<OpClass, 11> classes = {{
     {"convert", " cvt cvta "},
     {"approximate", " ex2 lg2 sin cos tanh rcp rsqrt sqrt "},
     {"divide", " div rem "},
-    {"other", ""},
+    {"other",
+     " bfind brev clmad clz fns getctarank isspacep mapa mov popc vabsdiff vabsdiff2 vabsdiff4 vadd vadd2 "
+     "vadd4 "
+     "vavrg2 vavrg4 vmad vmax vmax2 vmax4 vmin vmin2 vmin4 vset vset2 vset4 vshl vshr vsub vsub2 vsub4 ld st "
+     "atom "
+     "red shfl vote match redux activemask elect "},
 }};
 constexpr std::uint8_t special_class = 8, divide_class = 9, other_class = 10, input_class = 0xFF,
                        constant_class = 0xFE;
@@ -43,17 +50,23 @@ std::uint8_t bytes_of(TypeId type) {
     return static_cast<std::uint8_t>(std::max(1u, bits(static_cast<Type>(type)) / 8));
 }
 
+// The place in `classes`; nothing for an opcode that has none there.
+std::optional<std::uint8_t> find_class(std::string_view opcode) {
+    const std::string word = ' ' + std::string(opcode) + ' ';
+    for (std::uint8_t k = 0; k < classes.size(); ++k)
+        if (classes[k].opcodes.find(word) != std::string_view::npos) return k;
+    return std::nullopt;
+}
+
 }  // namespace
+
+bool has_cost_class(std::string_view opcode) { return find_class(opcode).has_value(); }
 
 Features::Form Features::form_of(const stack::Entry& entry) {
     Form made;
     const std::string_view name = entry.form == nullptr ? std::string_view() : entry.form->spelling;
     const std::string_view opcode = name.substr(0, name.find('.'));
-    made.op_class = other_class;
-    for (std::uint8_t k = 0; k < other_class; ++k)
-        if (!opcode.empty() &&
-            classes[k].opcodes.find(" " + std::string(opcode) + " ") != std::string_view::npos)
-            made.op_class = k;
+    made.op_class = find_class(opcode).value_or(other_class);
     // sqrt.rn, rcp.rn and div are code of many instructions, ex2.approx is one
     if (made.op_class == special_class && name.find(".approx") == std::string_view::npos)
         made.op_class = divide_class;

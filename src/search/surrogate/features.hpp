@@ -5,11 +5,15 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ptxgraft/search.hpp"
 
 namespace ptxgraft::search {
+
+/// Whether an opcode (`mul`, `mov`) has one of the classes that Features counts by, `other` among them.
+[[nodiscard]] bool has_cost_class(std::string_view opcode);
 
 /// For each site, beside live instructions by classes of opcodes that cost about the same:
 ///
