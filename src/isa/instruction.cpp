@@ -186,8 +186,8 @@ bool is_of_a_call(const Symbol& symbol) {
 
 }  // namespace
 
-// ptxas gives a fragment the type of its elements: 0.0 is a .f64, alone and behind a .f32, and integers alone are
-// no bits.
+// ptxas gives a fragment the type of its elements: 0.0 is a .f64, alone and behind a .f32, and integers
+// alone are no bits.
 void InstructionVerifier::fragments(const Instruction& i, const Match& match) {
     using Type = syntax::Constant::Type;
     const auto is_double = [](const Operand& o) { return o.constant() && o.constant()->type == Type::f64; };

@@ -17,7 +17,8 @@ namespace ptxgraft::emulator {
 
 /// Bytes of the heap: CUDA's default cudaLimitMallocHeapSize.
 inline constexpr std::uint64_t heap_bytes = std::uint64_t{8} << 20;
-/// What was freed is recorded, for the text of an error: so many blocks, and so many allocations (memory.hpp).
+/// What was freed is recorded, for the text of an error: so many blocks, and so many allocations
+/// (memory.hpp).
 inline constexpr std::size_t most_freed = 4096;
 
 /// A thread-safe next-fit allocator. A block follows the one before it, and when the end is reached, goes to

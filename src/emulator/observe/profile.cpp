@@ -21,9 +21,8 @@ struct ClassRow {
 constexpr ClassRow class_rows[] = {
     {" abs add addc clmad copysign div dp2a dp4a fma mad mad24 madc max min mul mul24 neg rem sad sub subc ",
      by_type},
-    {" vabsdiff vabsdiff2 vabsdiff4 vadd vadd2 vadd4 vavrg2 vavrg4 vmad vmax vmax2 vmax4 vmin vmin2 vmin4 "
-     "vset "
-     "vset2 vset4 vshl vshr vsub vsub2 vsub4 ",
+    {" vabsdiff vabsdiff2 vabsdiff4 vadd vadd2 vadd4 vavrg2 vavrg4 vmad vmax vmax2 vmax4 vmin vmin2 vmin4"
+     " vset vset2 vset4 vshl vshr vsub vsub2 vsub4 ",
      "integer"},
     {" ld ldu st atom red ", by_access},
     {" tex tld4 txq suld sust sured suq ", "texture and surface"},

@@ -22,8 +22,8 @@
 
 namespace ptxgraft::measure {
 
-/// How many workloads a worker keeps open, each with its inputs and right results in memory; of more, it closes
-/// the one that was opened first.
+/// How many workloads a worker keeps open, each with its inputs and right results in memory; of more, it
+/// closes the one that was opened first.
 inline constexpr std::size_t most_open = 8;
 
 enum class FrameKind : std::uint16_t {

@@ -30,11 +30,9 @@ constexpr std::array<OpClass, 11> classes = {{
     {"approximate", " ex2 lg2 sin cos tanh rcp rsqrt sqrt "},
     {"divide", " div rem "},
     {"other",
-     " bfind brev clmad clz fns getctarank isspacep mapa mov popc vabsdiff vabsdiff2 vabsdiff4 vadd vadd2 "
-     "vadd4 "
-     "vavrg2 vavrg4 vmad vmax vmax2 vmax4 vmin vmin2 vmin4 vset vset2 vset4 vshl vshr vsub vsub2 vsub4 ld st "
-     "atom "
-     "red shfl vote match redux activemask elect "},
+     " bfind brev clmad clz fns getctarank isspacep mapa mov popc vabsdiff vabsdiff2 vabsdiff4 vadd vadd2"
+     " vadd4 vavrg2 vavrg4 vmad vmax vmax2 vmax4 vmin vmin2 vmin4 vset vset2 vset4 vshl vshr vsub vsub2"
+     " vsub4 ld st atom red shfl vote match redux activemask elect "},
 }};
 constexpr std::uint8_t special_class = 8, divide_class = 9, other_class = 10, input_class = 0xFF,
                        constant_class = 0xFE;
