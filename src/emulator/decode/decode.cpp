@@ -48,7 +48,8 @@ Signature signature_of(const syntax::Statement& statement) {
             all.push_back({.bytes = element * std::max<std::uint64_t>(parameter.count, 1),
                            .align = parameter.align != 0 ? parameter.align : element,
                            .is_array = parameter.count != 0 || parameter.is_open,
-                           .is_open = parameter.is_open});
+                           .is_open = parameter.is_open,
+                           .is_floating = parameter.type == ".f32" || parameter.type == ".f64"});
         }
         return all;
     };
