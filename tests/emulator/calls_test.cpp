@@ -180,5 +180,22 @@ TEST(EmulatorCalls, FloatingConstantsHaveTheTypeOfTheParameter) {
                 testing::ElementsAre(0x3FC0000000000017u, 0x3FC0000000000003u, 0x3FC0000000000004u));
 }
 
+// As ptxas has it, an .align of less than natural alignment counts for nothing.
+TEST(EmulatorCalls, ParametersHaveNaturalAlignmentAtLeast) {
+    Machine machine;
+    ASSERT_TRUE(
+        machine.load(head +
+                     ".func (.param .b32 r) f(.param .align 1 .b32 a)\n{ .reg .b32 %x; "
+                     "ld.param.b32 %x, [a]; st.param.b32 [r], %x; ret; }\n"
+                     ".visible .entry k(.param .u64 o, .param .b8 a, .param .align 1 .b64 b)\n{\n"
+                     ".reg .b64 %rd<4>;\n.reg .b32 %r1;\nld.param.u64 %rd1, [o];\nld.param.b64 %rd2, [b];\n"
+                     "mov.u64 %rd3, f;\nP: .callprototype (.param .b32 _) _ (.param .b32 _);\n"
+                     "call (%r1), %rd3, (7), P;\nst.global.b64 [%rd1], %rd2;\nst.global.b32 [%rd1], %r1;\n"
+                     "ret;\n}\n"));
+    const u64 out = machine.upload(std::vector<u64>(1));
+    EXPECT_RUNS(machine, machine.launch("k", {}, out, std::uint8_t{1}, u64{0x500000009}));
+    EXPECT_EQ(machine.download<u64>(out, 1)[0], 0x500000007u);
+}
+
 }  // namespace
 }  // namespace ptxgraft
