@@ -160,7 +160,8 @@ void InstructionVerifier::check_arguments(std::span<const Operand> given,
     }
 }
 
-// Bits take every constant, also of another width; integers and floats take their own.
+// Bits take every constant, also of another width; integers and floats take their own; vectors take what has
+// as many bits.
 void InstructionVerifier::constant_argument(const Operand& operand, const Statement::Parameter& formal,
                                             std::size_t number, std::string_view name) {
     const std::string argument =
@@ -178,12 +179,15 @@ void InstructionVerifier::constant_argument(const Operand& operand, const Statem
     const TypeClass kind = info(type).kind;
     const bool is_integer = operand.constant()->is_integer(),
                is_single = operand.constant()->type == syntax::Constant::Type::f32,
-               goes = kind == TypeClass::bits || (kind == TypeClass::integer && is_integer) ||
-                      (kind == TypeClass::floating && !is_integer) ||
-                      (kind == TypeClass::packed && is_single);
+               is_vector = formal.vector > 1,
+               goes_alone = kind == TypeClass::bits || (kind == TypeClass::integer && is_integer) ||
+                            (kind == TypeClass::floating && !is_integer) ||
+                            (kind == TypeClass::packed && is_single),
+               goes = is_vector ? info(type).bits * formal.vector == (is_single ? 32u : 64u) : goes_alone;
     if (!goes)
         report(Errc::call_mismatch, operand.span(),
-               argument + "a " + std::string(formal.type) + ", which '" + std::string(operand.text()) +
+               argument + "a " + (is_vector ? ".v" + std::to_string(formal.vector) + " " : "") +
+                   std::string(formal.type) + ", which '" + std::string(operand.text()) +
                    "' is no constant of");
 }
 

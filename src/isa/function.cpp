@@ -117,7 +117,7 @@ void Verifier::parameter_shapes(const Statement& f) {
 void Verifier::parameter_shape(const Statement& f, const Statement::Parameter& p) {
     if (f.kind() != syntax::StatementKind::function) return;  // a prototype declares nothing
     const bool is_handle = p.type == ".texref" || p.type == ".samplerref" || p.type == ".surfref";
-    if (is_handle && !f.is_entry())
+    if (is_handle && !f.is_entry() && linkage_of(f.tokens()) != ".extern")
         report(Errc::declaration_invalid, p.type,
                "a " + std::string(p.type) + " is passed to entries alone; pass its address in a .b64");
     if (p.name == "_" && !f.is_entry())
@@ -134,7 +134,7 @@ void Verifier::parameter_shape(const Statement& f, const Statement::Parameter& p
         report(Errc::declaration_invalid, p.type, "there are no vectors in .param; pass an array");
 }
 
-// PTX ISA 5.1.6.1.
+// PTX ISA 11.2.1.
 void Verifier::parameter_bytes(const Statement& f) {
     const bool has_many = setting_.version >= 81 && setting_.target.sm >= 70;
     const std::uint64_t most = has_many ? 32764 : 4352;
@@ -170,7 +170,7 @@ void Verifier::declare_parameters(const Statement& f) {
     };
     alignments(syntax::TokenView(f));
     parameter_shapes(f);
-    if (f.is_entry()) parameter_bytes(f);
+    if (f.is_entry() && linkage_of(f.tokens()) != ".extern") parameter_bytes(f);
     for (const auto& p : f.return_parameters()) declare(p, false);
     for (const auto& p : f.parameters()) declare(p, true);
     for (const Token& token : f.tokens()) {

@@ -73,17 +73,16 @@ void InstructionVerifier::header() {
 void InstructionVerifier::target_directive(const Statement& statement) {
     constexpr std::string_view others[] = {"texmode_unified", "texmode_independent", "debug",
                                            "map_f64_to_f32"};
-    bool is_first = true, has_architecture = false, maps_f64 = false;
-    std::string_view mode;
+    bool is_first = !setting_.knows_target, has_architecture = false, maps_f64 = false;
     for (const Token& token : statement.tokens()) {
         if (token.kind != syntax::TokenKind::identifier) continue;
         maps_f64 |= token.text == "map_f64_to_f32";
         setting_.has_samplers |= token.text == "texmode_independent";
         if (token.text.starts_with("texmode_")) {
-            if (!mode.empty() && mode != token.text)
+            if (!texture_mode_.empty() && texture_mode_ != token.text)
                 report(Errc::directive_invalid, token.text,
-                       "a module has one texture mode; " + std::string(mode) + " stands already");
-            mode = token.text;
+                       "a module has one texture mode; " + std::string(texture_mode_) + " stands already");
+            texture_mode_ = token.text;
         }
         if (std::find(std::begin(others), std::end(others), token.text) != std::end(others)) {
             if (std::exchange(is_first, false))

@@ -228,11 +228,13 @@ void InstructionVerifier::policy_fraction(const Instruction& i) {
 // A .param variable of a body, which no address but that of its accesses leads to.
 void InstructionVerifier::parameter_address(const Instruction& i) {
     const Operand& source = i.operands.back();
-    const Symbol* const symbol =
-        source.kind() == OperandKind::identifier ? names_.find(source.text()) : nullptr;
+    const std::string_view name = source.kind() == OperandKind::identifier ? source.text()
+                                  : source.kind() == OperandKind::sum      ? source.base()
+                                                                           : std::string_view();
+    const Symbol* const symbol = name.empty() ? nullptr : names_.find(name);
     if (symbol != nullptr && is_of_a_call(*symbol))
         report(Errc::operand_kind_wrong, source.span(),
-               "'" + std::string(source.text()) + "' is for calls, and has no address that can be taken");
+               "'" + std::string(name) + "' is for calls, and has no address that can be taken");
 }
 
 // PTX ISA 5.1.6: inputs are read, results are written; `.param::func` is the space of a device function's

@@ -65,6 +65,7 @@ class InstructionVerifier {
     syntax::Statement function_;  // the one that is looked at
     // Whether what was found of the instruction holds in this function alone.
     bool depends_on_function_ = false;
+    std::string_view texture_mode_;  // of .target, where it says one
 
   private:
     void target_directive(const syntax::Statement& statement);

@@ -154,5 +154,48 @@ TEST(EmulatorCalls, ThatFitAreClean) {
     EXPECT_EQ(machine.download<u32>(out, 1)[0], 4u + 5 + 2);
 }
 
+// As ptxas passes them: an .f32 is rounded, all else takes the bits, or as many as it has.
+TEST(EmulatorCalls, FloatingConstantsHaveTheTypeOfTheParameter) {
+    const std::string text =
+        head +
+        ".func (.reg .b64 r) f(.reg .f32 a, .param .b32 b, .param .f64 c)\n{ .reg .b32 %x<3>; .reg .b64 %y;\n"
+        "mov.b32 %x1, a; ld.param.b32 %x2, [b]; ld.param.b64 %y, [c];\n"
+        "mov.b64 r, {%x2, %x1}; add.u64 r, r, %y; ret; }\n"
+        ".visible .entry k(.param .u64 o)\n{\n.reg .b64 %rd<4>;\nld.param.u64 %rd1, [o];\n"
+        "call (%rd2), f, (1.5, 0f00000007, 0f00000010);\nst.global.b64 [%rd1], %rd2;\n"
+        "mov.u64 %rd3, f;\nP: .callprototype (.reg .b64 _) _ (.reg .f32 _, .param .b32 _, .param .f64 _);\n"
+        "call (%rd2), %rd3, (0d3FF8000000000000, 2.5, 0d0000000000000003), P;\n"
+        "st.global.b64 [%rd1+8], %rd2;\nT: .calltargets f;\n"
+        "call (%rd2), %rd3, (1.5, 0f00000001, 0d0000000000000003), T;\nst.global.b64 [%rd1+16], %rd2;\n"
+        "ret;\n}\n";
+    if (const Assembler* assembler = nvptxcompiler()) {
+        const auto cubin = assembler->assemble(text);
+        EXPECT_TRUE(cubin) << (cubin ? "" : describe(cubin.error(), text));
+    }
+    Machine machine;
+    ASSERT_TRUE(machine.load(text));
+    const u64 out = machine.upload(std::vector<u64>(3));
+    EXPECT_RUNS(machine, machine.launch("k", {}, out));
+    EXPECT_THAT(machine.download<u64>(out, 3),
+                testing::ElementsAre(0x3FC0000000000017u, 0x3FC0000000000003u, 0x3FC0000000000004u));
+}
+
+// As ptxas has it, an .align of less than natural alignment counts for nothing.
+TEST(EmulatorCalls, ParametersHaveNaturalAlignmentAtLeast) {
+    Machine machine;
+    ASSERT_TRUE(
+        machine.load(head +
+                     ".func (.param .b32 r) f(.param .align 1 .b32 a)\n{ .reg .b32 %x; "
+                     "ld.param.b32 %x, [a]; st.param.b32 [r], %x; ret; }\n"
+                     ".visible .entry k(.param .u64 o, .param .b8 a, .param .align 1 .b64 b)\n{\n"
+                     ".reg .b64 %rd<4>;\n.reg .b32 %r1;\nld.param.u64 %rd1, [o];\nld.param.b64 %rd2, [b];\n"
+                     "mov.u64 %rd3, f;\nP: .callprototype (.param .b32 _) _ (.param .b32 _);\n"
+                     "call (%r1), %rd3, (7), P;\nst.global.b64 [%rd1], %rd2;\nst.global.b32 [%rd1], %r1;\n"
+                     "ret;\n}\n"));
+    const u64 out = machine.upload(std::vector<u64>(1));
+    EXPECT_RUNS(machine, machine.launch("k", {}, out, std::uint8_t{1}, u64{0x500000009}));
+    EXPECT_EQ(machine.download<u64>(out, 1)[0], 0x500000007u);
+}
+
 }  // namespace
 }  // namespace ptxgraft

@@ -1,7 +1,10 @@
 // Branches, calls, barriers.
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "emulator/decode/decode.hpp"
+#include "syntax/constant.hpp"
 
 namespace ptxgraft::emulator {
 namespace {
@@ -20,9 +23,29 @@ Expected<Draft> decode_branch_index(FunctionDecoder& decoder, const MatchedInstr
     return Draft(execute_branch_index, table).input(index);
 }
 
-Expected<std::vector<Slot>> decode_slots(FunctionDecoder& decoder, const Operand& list, bool are_results) {
+// A floating constant as an argument, as ptxas passes it: an .f32 is rounded from a double, all else takes
+// the bits. Nothing for other constants, and for parameters of fewer bits.
+std::optional<std::uint64_t> floating_argument(const Operand& operand, const Signature* callee,
+                                               std::size_t number) {
+    if (!operand.constant() || operand.constant()->is_integer() || callee == nullptr ||
+        number >= callee->parameters.size())
+        return std::nullopt;
+    const Signature::Parameter& parameter = callee->parameters[number];
+    if (parameter.is_array || parameter.bytes < 4) return std::nullopt;
+    if (parameter.bytes == 4 && parameter.is_floating)
+        return syntax::convert(*operand.constant(), syntax::ConstantUse::floating, 32);
+    return operand.constant()->bits;
+}
+
+// `callee`: of whose arguments they are; null for results, and where it is not known.
+Expected<std::vector<Slot>> decode_slots(FunctionDecoder& decoder, const Operand& list, bool are_results,
+                                         const Signature* callee) {
     std::vector<Slot> slots;
     for (const Operand& operand : list.children()) {
+        if (const auto bits = floating_argument(operand, callee, slots.size())) {
+            slots.push_back({0, 8, decoder.constant(*bits, 8), true});
+            continue;
+        }
         const Symbol* symbol =
             operand.kind() == OperandKind::identifier ? decoder.find(operand.text()) : nullptr;
         if (symbol != nullptr && symbol->kind == Symbol::Kind::variable && symbol->frame_relative) {
@@ -38,16 +61,20 @@ Expected<std::vector<Slot>> decode_slots(FunctionDecoder& decoder, const Operand
     return slots;
 }
 
+// What a call takes by its function, its prototype or the first of its targets; null: not known.
+const Signature* callee_of(const Call& call, const Program& program) {
+    if (call.target == no_ref) return &program.functions[call.function].signature;
+    if (call.prototype < program.prototypes.size()) return &program.prototypes[call.prototype];
+    if (call.targets >= program.call_targets.size() || program.call_targets[call.targets].empty())
+        return nullptr;
+    return &program.functions[program.call_targets[call.targets].front()].signature;
+}
+
 // call{.uni} (returns), target, (arguments) {, targets or prototype}
 Expected<Draft> decode_call(FunctionDecoder& decoder, const MatchedInstruction& instruction) {
     const auto& operands = instruction.operands;
     const std::size_t target = operands[0].kind() == OperandKind::list ? 1 : 0;
     Call call;
-    for (std::size_t i = 0; i < operands.size(); ++i) {
-        if (operands[i].kind() != OperandKind::list || (i != 0 && i != target + 1)) continue;
-        auto slots = TRY(decode_slots(decoder, operands[i], i < target));
-        (i < target ? call.returns : call.arguments) = std::move(slots);
-    }
     const std::string_view name = operands[target].text();
     if (const auto reg = decoder.find_register(name)) {
         call.target = *reg;
@@ -62,6 +89,12 @@ Expected<Draft> decode_call(FunctionDecoder& decoder, const MatchedInstruction& 
             if (symbol->kind == Symbol::Kind::prototype) call.prototype = number;
             if (symbol->kind == Symbol::Kind::call_targets) call.targets = number;
         }
+    const Signature* const callee = callee_of(call, decoder.program());
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+        if (operands[i].kind() != OperandKind::list || (i != 0 && i != target + 1)) continue;
+        auto slots = TRY(decode_slots(decoder, operands[i], i < target, i < target ? nullptr : callee));
+        (i < target ? call.returns : call.arguments) = std::move(slots);
+    }
     decoder.program().calls.push_back(std::move(call));
     return Draft(execute_call, static_cast<std::uint32_t>(decoder.program().calls.size() - 1));
 }

@@ -46,9 +46,10 @@ Signature signature_of(const syntax::Statement& statement) {
         for (const auto& parameter : parameters) {
             const std::uint32_t element = std::max(type_bits(parameter.type) / 8, 1u) * parameter.vector;
             all.push_back({.bytes = element * std::max<std::uint64_t>(parameter.count, 1),
-                           .align = parameter.align != 0 ? parameter.align : element,
+                           .align = std::max(parameter.align, element),
                            .is_array = parameter.count != 0 || parameter.is_open,
-                           .is_open = parameter.is_open});
+                           .is_open = parameter.is_open,
+                           .is_floating = parameter.type == ".f32" || parameter.type == ".f64"});
         }
         return all;
     };

@@ -112,7 +112,7 @@ Expected<void> FunctionDecoder::declare_parameters(const Statement& statement) {
         const std::uint64_t element = std::max<std::uint64_t>(launch::element_bytes(parameter.type),
                                                               1);  // an unknown type is no launch's
         const std::uint64_t bytes = element * std::max<std::uint64_t>(parameter.count, 1);
-        const std::uint64_t align = parameter.align != 0 ? parameter.align : element;
+        const std::uint64_t align = std::max<std::uint64_t>(parameter.align, element);
         top = (top + align - 1) / align * align;
         if (parameter.count > (1u << 20) || top + bytes > (1u << 20) || !std::has_single_bit(align)) {
             return fail(Errc::declaration_not_emulated, statement.span(), std::string(parameter.name));
@@ -146,7 +146,7 @@ Expected<void> FunctionDecoder::declare_slots(const std::vector<Statement::Param
             if (parameter.count > most_local_bytes)
                 return fail(Errc::declaration_not_emulated, span, std::string(parameter.name));
             const std::uint64_t bytes = element * std::max<std::uint64_t>(parameter.count, 1);
-            auto offset = TRY(place_in_frame(bytes, parameter.align != 0 ? parameter.align : element, span));
+            auto offset = TRY(place_in_frame(bytes, std::max(parameter.align, element), span));
             slot = {offset, static_cast<std::uint32_t>(bytes), no_ref};
             scopes().declare(parameter.name, {.space = Space::local,
                                               .frame_relative = true,

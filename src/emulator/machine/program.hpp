@@ -209,6 +209,7 @@ struct Signature {
         std::uint32_t align = 1;
         bool is_array = false;
         bool is_open = false;  ///< an array without a size, which takes what is left
+        bool is_floating = false;
     };
     std::vector<Parameter> returns, parameters;
 };
