@@ -380,9 +380,10 @@ class PTXGRAFT_API Module {
     [[nodiscard]] std::vector<Statement> statements() const;  ///< of module level, `end` included
     [[nodiscard]] std::vector<Statement> functions() const;
     [[nodiscard]] Statement find_function(
-        std::string_view name) const;                  ///< the definition if there is one; null if none
-    [[nodiscard]] std::string_view version() const;    ///< "9.0"
-    [[nodiscard]] std::string_view target() const;     ///< "sm_90a": the first target
+        std::string_view name) const;                ///< the definition if there is one; null if none
+    [[nodiscard]] std::string_view version() const;  ///< "9.0"
+    /// "sm_90a": the last architecture that .target names, as ptxas has it; of one number, that with a letter
+    [[nodiscard]] std::string_view target() const;
     [[nodiscard]] std::uint32_t address_size() const;  ///< 64 or 32
 
     /// Bytes that the tree takes beside its text.

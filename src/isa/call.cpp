@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "isa/declaration.hpp"
-#include "isa/instruction_verifier.hpp"
+#include "isa/verifier.hpp"
 
 namespace ptxgraft::isa {
 
@@ -16,10 +16,10 @@ using syntax::Statement;
 namespace {
 
 // What ptxas passes to no function and returns from none: scalar predicates, and integers of 8 and 16 bits.
-// Bits and floats of their width go, and arrays.
+// Bits and floats of their width go, and arrays and vectors.
 bool is_never_passed(const Statement::Parameter& formal) {
     const RegisterType type = type_of(formal.type);
-    if (type == RegisterType::none || formal.count != 0 || formal.is_open) return false;
+    if (type == RegisterType::none || formal.count != 0 || formal.is_open || formal.vector != 1) return false;
     return info(type).kind == TypeClass::pred ||
            (info(type).kind == TypeClass::integer && info(type).bits < 32);
 }
@@ -81,8 +81,11 @@ void InstructionVerifier::call(const Instruction& i) {
         if (symbol->declaration.is_entry())
             return report(Errc::call_mismatch, callee.span(),
                           "'" + std::string(callee.text()) + "' is an entry; only a .func can be called");
+        if (!setting_.has_abi && linkage_of(symbol->declaration.tokens()) == ".extern")
+            needs_abi(callee.span(), "a call of a function that stands elsewhere");
         return call_to(i, symbol->declaration, callee.text(), returns, arguments);
     }
+    if (!setting_.has_abi) return needs_abi(callee.span(), "a call through a register");
     if (operands.empty())
         return report(Errc::call_mismatch, callee.span(),
                       "a call through a register names a .callprototype or .calltargets as its last operand");
@@ -117,7 +120,7 @@ void InstructionVerifier::check_arguments(std::span<const Operand> given,
     }
     for (std::size_t k = 0; k < given.size(); ++k) {
         const Operand& operand = given[k];
-        if (is_never_passed(formal[k])) {
+        if (setting_.has_abi && is_never_passed(formal[k])) {
             never_passed(operand, formal[k], what, k, name);
             continue;
         }
@@ -200,11 +203,75 @@ void InstructionVerifier::never_passed(const Operand& operand, const Statement::
                (type.kind == TypeClass::integer ? ".b" + std::to_string(type.bits) : ".b32"));
 }
 
+// As ptxas has it, a .param variable is read behind a call, in the order of the text, that gives its result
+// to it.
+void Verifier::results_of_calls(const syntax::TokenView& tokens) {
+    using L = syntax::Lexeme;
+    std::size_t at = 0;
+    if (tokens.kind(0) == L::at) at = tokens.kind(1) == L::exclaim ? 3 : 2;
+    const std::string_view opcode = tokens.text(at);
+    const bool is_call = opcode == "call";
+    if (!is_call && (opcode != "ld" || !tokens.text(at + 1).starts_with(".param"))) return;
+    for (++at; at < tokens.size() && tokens.kind(at) == L::directive;) ++at;
+    if (is_call) {
+        if (tokens.kind(at) != L::open_paren) return;
+        for (; at < tokens.size() && tokens.kind(at) != L::close_paren; ++at)
+            if (tokens.kind(at) == L::identifier) symbols_.mark_result(tokens.text(at));
+        return;
+    }
+    while (at < tokens.size() && tokens.kind(at) != L::open_bracket) ++at;
+    if (at + 1 >= tokens.size() || tokens.kind(at + 1) != L::identifier) return;
+    const std::string_view name = tokens.text(at + 1);
+    const Symbol* const symbol = symbols_.find(name);
+    if (symbol != nullptr && is_of_a_call(*symbol) && !symbol->is_result)
+        report(Errc::return_value_missing, name, "no call before gives a result to " + quote(name));
+}
+
+// Without an ABI, all calls are inlined.
+void Verifier::recursion() {
+    std::vector<Statement> functions;
+    std::vector<std::vector<std::size_t>> callees;
+    for (const Statement& f : module_.functions())
+        if (f.is_definition()) functions.push_back(f);
+    for (const Statement& f : functions) {
+        std::vector<std::size_t>& own = callees.emplace_back();
+        for (const Statement& s : f.walk()) {
+            const auto instruction = s.instruction();
+            if (!instruction || instruction->opcode != "call") continue;
+            for (const Operand& operand : instruction->operands) {
+                const auto at = std::ranges::find(functions, operand.text(), &Statement::name);
+                if (at != functions.end()) own.push_back(static_cast<std::size_t>(at - functions.begin()));
+            }
+        }
+    }
+    for (std::size_t i = 0; i < functions.size(); ++i) {
+        std::vector<bool> is_reached(functions.size(), false);
+        std::vector<std::size_t> left = callees[i];
+        while (!left.empty()) {
+            const std::size_t at = left.back();
+            left.pop_back();
+            if (is_reached[at]) continue;
+            is_reached[at] = true;
+            left.insert(left.end(), callees[at].begin(), callees[at].end());
+        }
+        if (is_reached[i])
+            needs_abi(span_of(functions[i].name()), quote(functions[i].name()) + ", which calls itself,");
+    }
+}
+
+void InstructionVerifier::needs_abi(Span place, std::string_view what) {
+    report(Errc::call_mismatch, place,
+           std::string(what) +
+               " needs an ABI, which a module does not have in which a function returns several "
+               "registers; return a .param array");
+}
+
 void InstructionVerifier::function_address(const Instruction& i) {
     const Operand& source = i.operands.back();
     const Symbol* const symbol =
         source.kind() == OperandKind::identifier ? names_.find(source.text()) : nullptr;
     if (symbol == nullptr || symbol->kind != SymbolKind::function || symbol->declaration.is_entry()) return;
+    if (!setting_.has_abi) return needs_abi(source.span(), "the address of a function");
     const auto look_at = [&](const std::vector<Statement::Parameter>& all, std::string_view what) {
         for (std::size_t k = 0; k < all.size(); ++k)
             if (is_never_passed(all[k])) never_passed(source, all[k], what, k, source.text());

@@ -134,6 +134,17 @@ void Verifier::redeclared(std::string_view name, const Symbol* before) {
            quote(name) + " is declared twice in this scope" + (is_label ? "; it is a label already" : ""));
 }
 
+// PTX ISA 4.4: WARP_SZ and the special registers are declared already, as if before the module: its functions
+// may have names like the latter within them.
+bool Verifier::may_be_declared(std::string_view name, bool is_inside) {
+    const bool is_predefined =
+        name == "WARP_SZ" || (!is_inside && name.starts_with('%') && find_special(name));
+    if (name != "_" && !is_predefined) return true;
+    report(Errc::declaration_invalid, name,
+           quote(name) + (is_predefined ? " is predefined, and no name of your own" : " is no name"));
+    return false;
+}
+
 void Verifier::variable(const Statement& statement) {
     const TokenView tokens(statement);
     if (plain_registers(statement, tokens)) return;
@@ -154,16 +165,19 @@ bool Verifier::plain_registers(const Statement& statement, const TokenView& toke
     if (tokens.size() < 4 || tokens.text(0) != ".reg" || tokens.kind(1) != Lexeme::directive) return false;
     for (std::size_t i = 2; i < tokens.size(); ++i) {
         const Lexeme k = tokens.kind(i);
-        const bool is_name = k == Lexeme::identifier && tokens.text(i) != "_";
+        const bool is_name =
+            k == Lexeme::identifier && tokens.text(i) != "_" &&
+            (tokens.text(i) != "WARP_SZ" || tokens.kind(i - 1) == Lexeme::less);  // `%q<WARP_SZ>`
         if (!is_name && k != Lexeme::less && k != Lexeme::integer && k != Lexeme::greater &&
             k != Lexeme::comma && k != Lexeme::semicolon)
             return false;
     }
     Symbol symbol = register_symbol(type_of(tokens.text(1)), statement);
-    if (symbol.type == RegisterType::none || !info(symbol.type).is_declared) return false;
+    if (symbol.type == RegisterType::none || !info(symbol.type).is_declared || !statement.parent())
+        return false;
     if (symbol.type == RegisterType::b128) type_version(tokens.text(1));
     for (std::size_t i = 2; i < tokens.size(); ++i) {
-        if (tokens.kind(i) != Lexeme::identifier || tokens.text(i) == "WARP_SZ") continue;  // `%q<WARP_SZ>`
+        if (tokens.kind(i) != Lexeme::identifier || tokens.text(i) == "WARP_SZ") continue;
         const auto count =
             tokens.kind(i + 1) == Lexeme::less ? syntax::integer_value(tokens.text(i + 2)) : std::nullopt;
         symbol.is_no_address = is_no_address(symbol, tokens.text(i), count.has_value());
@@ -208,6 +222,8 @@ void Verifier::variable_space(const Statement& statement, const Statement::Varia
         report(Errc::declaration_invalid, v.space, ".param variables are declared in functions");
     if (v.linkage == ".common" && v.space != ".global")
         report(Errc::declaration_invalid, v.space, ".common variables are declared in .global");
+    if (v.linkage == ".common" && is_handle)
+        report(Errc::declaration_invalid, v.type, "a " + std::string(v.type) + " cannot be .common");
     if (v.space == ".sreg")
         report(Errc::declaration_invalid, v.space, "special registers cannot be declared");
     if (v.space == ".tex" && setting_.version >= 15)
@@ -297,7 +313,7 @@ void Verifier::declarator(const Statement& statement, const Statement::Variable&
                "registers have no arrays; " + std::string(d.name) + "<N> declares N registers");
     if (v.space == ".param" && symbol.type == RegisterType::f16x2 && d.extents.empty())
         report(Errc::declaration_invalid, v.type, "a .f16x2 cannot be in .param; declare a .b32");
-    if (d.name == "_") return report(Errc::declaration_invalid, d.name, "'_' is no name");
+    if (!may_be_declared(d.name, static_cast<bool>(statement.parent()))) return;
     const bool may_be_open =
         v.linkage == ".extern" || !d.initialiser.empty() || symbol.kind == SymbolKind::reg;
     if (!d.extents.empty() && d.extents.front() == 0 && !may_be_open)
@@ -317,20 +333,10 @@ void Verifier::declarator(const Statement& statement, const Statement::Variable&
 }
 
 void Verifier::declare_variable(std::string_view name, std::uint32_t count, const Symbol& symbol) {
-    if (count != 0) return declare_range(name, count, symbol);
-    if (!symbols_.declare(name, symbol)) redeclared(name, symbols_.find_innermost(name));
-}
-
-void Verifier::declare_range(std::string_view name, std::uint32_t count, const Symbol& symbol) {
     if (count == 0xFFFFFFFFu)
         report(Errc::declaration_invalid, name,
                "the number of registers of " + quote(name) + " has more than 32 bits");
-    const Symbol* before = nullptr;
-    constexpr std::uint32_t looked_at = 64;  // single names that a range would hide are few and small
-    for (std::uint32_t i = 0;
-         symbols_.may_have_numbered(name) && i < std::min(count, looked_at) && before == nullptr; ++i)
-        before = symbols_.find_innermost(std::string(name) + std::to_string(i));
-    if (before != nullptr || !symbols_.declare_range(name, count, symbol)) redeclared(name, before);
+    if (const Symbol* const before = symbols_.declare(name, symbol, count)) redeclared(name, before);
 }
 
 // A variable that its scope has already: .extern declarations may stand around one definition.
@@ -357,10 +363,10 @@ void Verifier::directive(const Statement& statement) {
         return report(Errc::directive_invalid, word,
                       std::string(word) + " stands behind the label that it is named by, as in: T: " +
                           std::string(word) + " …");
-    if (word == ".callprototype") return parameter_shapes(statement);
+    if (word == ".callprototype") return prototype(statement);
     if (word == ".file") return file(view);
     if (word == ".loc") return location(view);
-    if (word == ".pragma") return pragma(view);
+    if (word == ".pragma") return pragma(view, static_cast<bool>(statement.parent()));
     const bool names_functions = word == ".alias" || word == ".calltargets",
                names_labels = word == ".branchtargets";
     if (!names_functions && !names_labels) return;
@@ -407,17 +413,24 @@ void Verifier::location(const TokenView& tokens) {
                        std::string(tokens.text(inlined_at + 1)) + " " +
                        std::string(tokens.text(inlined_at + 2)));
     }
+    for (std::size_t k = 4; k + 1 < tokens.size(); ++k)
+        if (tokens.text(k) == "function_name" && tokens.kind(k + 1) == Lexeme::identifier)
+            function_names_.push_back(tokens.text(k + 1));
     const SourcePlace here = place(1);
     if (std::ranges::any_of(here, [](std::uint64_t number) { return number > 0xFFFFFFFFu; }))
         report(Errc::directive_invalid, tokens.text(1, 3), "the numbers of a .loc have at most 32 bits");
     locations_.insert(here);
 }
 
-// PTX ISA 11.4.7: of the pragmas, ptxas asks a version of one alone, and passes over what it does not know.
-void Verifier::pragma(const TokenView& tokens) {
-    for (std::size_t i = 1; i < tokens.size(); ++i)
-        if (tokens.text(i).starts_with("\"used_bytes_mask"))
-            require(83, {50, 0}, span_of(tokens.text(i)), "used_bytes_mask");
+// PTX ISA 11.4.7: of the pragmas, ptxas looks at one alone, and passes over what it does not know.
+void Verifier::pragma(const TokenView& tokens, bool is_inside) {
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+        if (tokens.kind(i) != Lexeme::string || !tokens.text(i).starts_with("\"used_bytes_mask")) continue;
+        require(83, {50, 0}, span_of(tokens.text(i)), "used_bytes_mask");
+        if (!is_inside)
+            report(Errc::directive_invalid, tokens.text(i),
+                   "used_bytes_mask is of the load behind it, in the body of a function");
+    }
 }
 
 // PTX ISA 11.2.3.

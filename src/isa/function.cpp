@@ -5,6 +5,7 @@
 
 #include "isa/declaration.hpp"
 #include "isa/verifier.hpp"
+#include "ptxgraft/syntax/types.hpp"
 #include "syntax/constant.hpp"
 
 namespace ptxgraft::isa {
@@ -15,10 +16,12 @@ using syntax::TokenKind;
 
 namespace {
 
-bool has_word(const Statement& f, std::string_view word) {
-    const std::vector<Token> tokens = f.tokens();
-    return std::any_of(tokens.begin(), tokens.end(), [&](const Token& t) { return t.text == word; });
+// Where it stands; empty: nowhere.
+std::string_view word_of(const std::vector<Token>& tokens, std::string_view word) {
+    const auto at = std::ranges::find(tokens, word, &Token::text);
+    return at == tokens.end() ? std::string_view() : at->text;
 }
+bool has_word(const Statement& f, std::string_view word) { return !word_of(f.tokens(), word).empty(); }
 
 // What differs between two lists of parameters; empty: nothing.
 std::string_view difference(const std::vector<Statement::Parameter>& a,
@@ -67,6 +70,7 @@ void Verifier::declare_function(const Statement& f) {
             }
     if (f.is_entry() && !f.return_parameters().empty())
         report(Errc::declaration_invalid, f.name(), "an entry has no return parameters");
+    may_be_declared(f.name(), false);
     const Symbol symbol = function_symbol(f);
     const Symbol* before = symbols_.find_innermost(f.name());
     if (before == nullptr) {
@@ -114,10 +118,32 @@ void Verifier::parameter_shapes(const Statement& f) {
     }
 }
 
+void Verifier::prototype(const Statement& p) {
+    const std::vector<Token> tokens = p.tokens();
+    for (std::size_t i = 1, depth = 0; i < tokens.size(); ++i) {
+        depth += tokens[i].text == "(";
+        depth -= tokens[i].text == ")";
+        if (depth == 0 && tokens[i].kind == TokenKind::identifier && tokens[i].text != "_")
+            report(Errc::directive_invalid, tokens[i].text,
+                   "a .callprototype has '_' where a function has its name");
+    }
+    parameter_shapes(p);
+    doubled_spaces(syntax::TokenView(p));
+    no_return(p, tokens);
+    for (const auto& list : {p.return_parameters(), p.parameters()})
+        for (const auto& parameter : list)
+            if (!parameter.name.empty() && parameter.name != "_") may_be_declared(parameter.name, true);
+}
+
+void Verifier::no_return(const Statement& f, const std::vector<Token>& tokens) {
+    const std::string_view word = word_of(tokens, ".noreturn");
+    if (!word.empty() && !f.return_parameters().empty())
+        report(Errc::directive_invalid, word, "a function that does not return has no return values");
+}
+
 void Verifier::parameter_shape(const Statement& f, const Statement::Parameter& p) {
     if (f.kind() != syntax::StatementKind::function) return;  // a prototype declares nothing
-    const bool is_handle = p.type == ".texref" || p.type == ".samplerref" || p.type == ".surfref";
-    if (is_handle && !f.is_entry() && linkage_of(f.tokens()) != ".extern")
+    if (syntax::is_handle(p.type) && !f.is_entry() && linkage_of(f.tokens()) != ".extern")
         report(Errc::declaration_invalid, p.type,
                "a " + std::string(p.type) + " is passed to entries alone; pass its address in a .b64");
     if (p.name == "_" && !f.is_entry())
@@ -161,12 +187,12 @@ void Verifier::declare_parameters(const Statement& f) {
         if (p.type == ".pred" && p.space != ".reg")
             return report(Errc::declaration_invalid, p.type,
                           "a predicate can only be a register; pass a .b32");
-        if (p.name.empty() || p.name == "_") return;
+        if (p.name.empty() || p.name == "_" || !may_be_declared(p.name, true)) return;
         if (f.is_entry()) sampler(p.type);
         Symbol symbol = parameter_symbol(p);
         symbol.is_input = is_input;
         symbol.is_return = !is_input;
-        if (!symbols_.declare(p.name, symbol)) redeclared(p.name, nullptr);
+        if (const Symbol* const before = symbols_.declare(p.name, symbol)) redeclared(p.name, before);
     };
     alignments(syntax::TokenView(f));
     parameter_shapes(f);
@@ -236,6 +262,7 @@ void Verifier::performance_directives(const Statement& f) {
                    std::string(tokens[i].text) + " is no directive for the head of a function");
     }
     exclusive_directives(f, tokens);
+    pragma(syntax::TokenView(f), false);
 }
 
 void Verifier::performance_directive(const Statement& f, const std::vector<Token>& tokens, std::size_t at) {
@@ -275,11 +302,7 @@ void Verifier::performance_directive(const Statement& f, const std::vector<Token
 }
 
 void Verifier::exclusive_directives(const Statement& f, const std::vector<Token>& tokens) {
-    const auto find = [&](std::string_view word) {
-        const auto at =
-            std::find_if(tokens.begin(), tokens.end(), [&](const Token& t) { return t.text == word; });
-        return at == tokens.end() ? std::string_view() : at->text;
-    };
+    const auto find = [&](std::string_view word) { return word_of(tokens, word); };
     const std::string_view reqntid = find(".reqntid"), required = find(".reqnctapercluster"),
                            rank = find(".maxclusterrank"), blocks = find(".blocksareclusters");
     if (!find(".maxntid").empty() && !reqntid.empty())
@@ -288,9 +311,7 @@ void Verifier::exclusive_directives(const Statement& f, const std::vector<Token>
         report(Errc::directive_invalid, rank, ".reqnctapercluster and .maxclusterrank exclude each other");
     if (!blocks.empty() && (reqntid.empty() || required.empty()))
         report(Errc::directive_invalid, blocks, ".blocksareclusters needs .reqntid and .reqnctapercluster");
-    if (!find(".noreturn").empty() && !f.return_parameters().empty())
-        report(Errc::directive_invalid, find(".noreturn"),
-               "a function that does not return has no return values");
+    no_return(f, tokens);
 }
 
 }  // namespace ptxgraft::isa

@@ -12,6 +12,20 @@ using syntax::Statement;
 using syntax::StatementKind;
 using syntax::Token;
 
+namespace {
+
+// `.visible .func (.reg .u32 a, .reg .pred b) f(…) {`
+bool returns_several(const Statement& f) {
+    const syntax::TokenView tokens(f);
+    std::size_t at = 0;
+    while (tokens.kind(at) == syntax::Lexeme::directive) ++at;
+    if (tokens.kind(at) != syntax::Lexeme::open_paren || f.is_entry()) return false;
+    while (tokens.kind(at) != syntax::Lexeme::close_paren && tokens.kind(at) != syntax::Lexeme::comma) ++at;
+    return tokens.kind(at) == syntax::Lexeme::comma && f.is_definition();
+}
+
+}  // namespace
+
 void InstructionVerifier::report(Errc code, Span span, std::string message) {
     Error error{code, span, 0, nullptr, nullptr};
     // an operand may stand on many lines
@@ -50,7 +64,8 @@ void InstructionVerifier::header() {
     }
     for (std::size_t i = 0; i < all.size(); ++i) {
         const StatementKind kind = all[i].kind();
-        if (kind == StatementKind::target) target_directive(all[i]);
+        if (kind == StatementKind::target) target_directive(all[i], all);
+        if (kind == StatementKind::function && returns_several(all[i])) setting_.has_abi = false;
         if (kind == StatementKind::target && i > 1 && kind_at(i - 1) != StatementKind::target &&
             kind_at(i - 1) != StatementKind::version)
             report(Errc::directive_invalid, all[i].span(), ".target stands behind .version, before all else");
@@ -70,13 +85,24 @@ void InstructionVerifier::header() {
     setting_.address_size = module_.address_size();
 }
 
-void InstructionVerifier::target_directive(const Statement& statement) {
+// PTX ISA 11.1.2: what is compiled for a debugger says where its lines come from.
+void InstructionVerifier::debug_target(std::string_view word, const std::vector<Statement>& all) {
+    const bool has_section = std::ranges::any_of(all, [](const Statement& s) {
+        return s.kind() == StatementKind::directive && syntax::TokenView(s).text(0) == ".section";
+    });
+    if (!has_section)
+        report(Errc::directive_invalid, word,
+               "a module for a debugger has debug information, in .section .debug_info and its like");
+}
+
+void InstructionVerifier::target_directive(const Statement& statement, const std::vector<Statement>& all) {
     constexpr std::string_view others[] = {"texmode_unified", "texmode_independent", "debug",
                                            "map_f64_to_f32"};
-    bool is_first = !setting_.knows_target, has_architecture = false, maps_f64 = false;
+    bool is_first = !setting_.knows_target, maps_f64 = false;
     for (const Token& token : statement.tokens()) {
         if (token.kind != syntax::TokenKind::identifier) continue;
         maps_f64 |= token.text == "map_f64_to_f32";
+        if (token.text == "debug") debug_target(token.text, all);
         setting_.has_samplers |= token.text == "texmode_independent";
         if (token.text.starts_with("texmode_")) {
             if (!texture_mode_.empty() && texture_mode_ != token.text)
@@ -102,9 +128,8 @@ void InstructionVerifier::target_directive(const Statement& statement) {
             report(Errc::version_too_old, token.text,
                    name(*target) + " needs PTX ISA " + version_text(first_version(*target)) +
                        " or later; the module has " + version_text(setting_.version));
-        if (has_architecture) report(Errc::directive_invalid, token.text, "a module has one architecture");
-        if (!has_architecture) setting_.target = *target;
-        setting_.knows_target = has_architecture = true;
+        setting_.target = find_architecture(module_.target()).value_or(*target);
+        setting_.knows_target = true;
     }
     if (maps_f64 && setting_.target.sm >= 13)
         report(Errc::directive_invalid, statement.span(), "map_f64_to_f32 is for architectures before sm_13");

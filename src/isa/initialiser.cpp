@@ -89,6 +89,9 @@ void Verifier::initial_address(RegisterType type, const syntax::InitialValue& va
                "the address of " + quote(name) +
                    " is held by a .u64 (.u32 with 32-bit addresses), or by .u8 with a mask, as in 0xFF(" +
                    std::string(name) + ")");
+    if (is_function && !setting_.has_abi && !symbol->declaration.is_entry())
+        report(Errc::call_mismatch, name,
+               quote(name) + " has no address in a module in which a function returns several registers");
     if (is_function && value.is_generic)
         report(Errc::declaration_invalid, name,
                "generic() is for variables, " + quote(name) + " is a function");

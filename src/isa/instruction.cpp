@@ -176,16 +176,6 @@ void InstructionVerifier::named_space(const Instruction& i, const Match& match) 
     }
 }
 
-namespace {
-
-// A .param variable of a body: an argument or the result of a call.
-bool is_of_a_call(const Symbol& symbol) {
-    return symbol.kind == SymbolKind::variable && symbol.space == Space::param && !symbol.is_input &&
-           !symbol.is_return;
-}
-
-}  // namespace
-
 // ptxas gives a fragment the type of its elements: 0.0 is a .f64, alone and behind a .f32, and integers
 // alone are no bits.
 void InstructionVerifier::fragments(const Instruction& i, const Match& match) {

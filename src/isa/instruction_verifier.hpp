@@ -38,6 +38,9 @@ class InstructionVerifier {
         Architecture target = {};
         bool knows_target = false;
         bool has_samplers = false;  ///< .target …, texmode_independent
+        /// A function with several results in registers is right in modules without an ABI alone: all calls
+        /// of those are inlined, so predicates and narrow integers pass, but no function has an address.
+        bool has_abi = true;
         std::uint32_t address_size = 64;
         bool manual_order = false;
         [[nodiscard]] friend bool operator==(const Setting&, const Setting&) = default;
@@ -56,6 +59,7 @@ class InstructionVerifier {
     /// Of what came with one version, for one architecture and all later ones.
     void require(std::uint16_t version, Architecture sm, Span span, const std::string& what);
     void report_missing(const Availability& availability, Span span, const std::string& what);
+    void needs_abi(Span place, std::string_view what);  // call.cpp
 
     const syntax::Module& module_;
     const VerifyOptions options_;
@@ -68,7 +72,8 @@ class InstructionVerifier {
     std::string_view texture_mode_;  // of .target, where it says one
 
   private:
-    void target_directive(const syntax::Statement& statement);
+    void target_directive(const syntax::Statement& statement, const std::vector<syntax::Statement>& all);
+    void debug_target(std::string_view word, const std::vector<syntax::Statement>& all);
     void report(const syntax::Instruction& instruction, const OperandProblem& problem, const Match& match);
     void guard(const syntax::Instruction& instruction);
     void unmatched(const syntax::Instruction& instruction, const NameMatch& name);

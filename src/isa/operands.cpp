@@ -169,8 +169,13 @@ class Checker {
     std::optional<OperandProblem> elements(const OperandRule& rule, const Operand& operand) {
         RegisterType joined = RegisterType::none;
         const Operand* first = nullptr;
+        const bool may_hold_constants = is_fragment(rule, operand);
         for (const Operand& element : operand.children()) {
-            if (element.kind() == OperandKind::sink && rule.is_output && !rule.is_inout) continue;
+            if (element.kind() == OperandKind::sink && rule.is_output && !rule.is_inout &&
+                !is_texel_pair(rule))
+                continue;
+            if (may_hold_constants && element.kind() == OperandKind::immediate && element.constant())
+                continue;
             const RegisterType type = element_type(element);
             if (rule.is_output && type != RegisterType::none && find_special(element.text()) &&
                 symbols_.find(element.text()) == nullptr)
@@ -198,6 +203,40 @@ class Checker {
                           (is_float && is_integer(joined) && info(joined).bits == info(wanted).bits);
         return fits ? std::nullopt
                     : std::optional(problem(Kind::type, first, &rule, symbols_.find(first->text())));
+    }
+    // `{0, %r1}` of a matrix. Where one register is of bits, ptxas takes any constants beside it, as long as those that
+    // stand side by side are of one type; of wmma's registers it looks for one among the first four.
+    [[nodiscard]] bool is_fragment(const OperandRule& rule, const Operand& operand) const {
+        constexpr std::array<std::string_view, 4> opcodes = {"mma", "wmma", "wgmma", "stmatrix"};
+        const std::string_view opcode =
+            match_.row->opcode.view().substr(0, match_.row->opcode.view().find('.'));
+        const TypeInfo& wanted = info(match_.type(rule.type));
+        const bool takes_own =
+            wanted.kind == TypeClass::floating && wanted.bits >= 32 && wanted.type != RegisterType::tf32;
+        if (rule.is_output || takes_own || std::ranges::find(opcodes, opcode) == opcodes.end()) return false;
+        const std::span<const Operand> all = operand.children();
+        const std::span<const Operand> typed =
+            opcode == "wmma" ? all.first(std::min<std::size_t>(4, all.size())) : all;
+        const auto is_of_bits = [&](const Operand& element) {
+            const RegisterType type = element_type(element);
+            return type != RegisterType::none && info(type).kind == TypeClass::bits &&
+                   vector_part(element.text()) == nullptr;
+        };
+        const bool takes_integers_only = match_.row->opcode.view().starts_with("wmma.store");
+        return std::ranges::any_of(typed, is_of_bits) &&
+               std::ranges::adjacent_find(all, differ) == all.end() &&
+               !(takes_integers_only && std::ranges::any_of(all, is_floating_constant));
+    }
+    static bool is_floating_constant(const Operand& o) { return o.constant() && !o.constant()->is_integer(); }
+    static bool differ(const Operand& a, const Operand& b) {
+        using Type = syntax::Constant::Type;
+        if (!a.constant() || !b.constant()) return false;
+        const bool narrows = a.constant()->type == Type::f32 && b.constant()->type == Type::f64;
+        return a.constant()->is_integer() != b.constant()->is_integer() || narrows;
+    }
+    // `.v2.f16x2` of a texture: ptxas reads four halves, and moves them to both registers
+    [[nodiscard]] bool is_texel_pair(const OperandRule& rule) const {
+        return match_.type(rule.type) == RegisterType::f16x2 && match_.row->opcode.view().starts_with("tex");
     }
     std::optional<OperandProblem> mixed_elements(const OperandRule& rule, const Operand& operand) {
         const Operand& index = operand.children().front();  // of an array: an integer
@@ -336,12 +375,19 @@ class Checker {
         return identifier(rule, operand.children().front());
     }
 
+    // `x+4` of a variable; ptxas adds to a register too, `%r1+4`, where one is read.
     std::optional<OperandProblem> sum(const OperandRule& rule, const Operand& operand) {
+        if (rule.is_output) return problem(Kind::not_allowed, &operand, &rule);
         const Symbol* symbol = symbols_.find(operand.base());
-        if (symbol == nullptr) return problem(Kind::undeclared, &operand, &rule);
-        if (symbol->kind == SymbolKind::reg) return problem(Kind::not_allowed, &operand, &rule, symbol);
+        const auto special = symbol == nullptr ? find_special(operand.base()) : std::nullopt;
+        if (symbol == nullptr && !special) return problem(Kind::undeclared, &operand, &rule);
         if (!operand.offset()) return problem(Kind::constant_value, &operand, &rule);
-        return address_of(rule, operand, *symbol);
+        if (special) return special_register(rule, operand, *special);
+        if (symbol->kind != SymbolKind::reg) return address_of(rule, operand, *symbol);
+        const TypeClass kind = info(symbol->type).kind;
+        const bool is_number = symbol->vector == 1 && (kind == TypeClass::integer || kind == TypeClass::bits);
+        return is_number ? registers(rule, operand, *symbol)
+                         : std::optional(problem(Kind::not_allowed, &operand, &rule, symbol));
     }
 
     // PTX ISA 6.4.2: `a[1]`, `a[%r1+2]` is the address of an element, in brackets of its own where an address
@@ -411,7 +457,7 @@ class Checker {
                                     (!rule.is_exact || type.type == RegisterType::b32);
             return is_address ? std::nullopt : std::optional(problem(Kind::type, &operand, &rule, symbol));
         }
-        if (rule.is_exact) return problem(Kind::not_allowed, &operand, &rule, symbol);
+        if (rule.is_exact || rule.register_only) return problem(Kind::not_allowed, &operand, &rule, symbol);
         if (symbol->kind != SymbolKind::variable)
             return is_opaque(*symbol) ? std::nullopt
                                       : std::optional(problem(Kind::not_allowed, &operand, &rule, symbol));

@@ -26,11 +26,12 @@ constexpr std::array<DataType, 4> data_types = {{
     {".b64", 0x7FFFFFFFFFFFFFFF, 0xFFFFFFFF, true},
 }};
 
-// Of a number without a sign, ptxas compares the low 32 bits.
-bool fits(const DataType& type, std::uint64_t value, bool is_negative) {
+// Of a number without a sign, ptxas compares the low 32 bits; and a lone -0 it takes for a .b64 only.
+bool fits(const DataType& type, std::uint64_t value, bool is_negative, bool is_alone) {
+    if (is_negative && is_alone && value == 0) return type.word == ".b64";
     return is_negative ? value <= type.smallest : (value & 0xFFFFFFFF) <= type.largest;
 }
-constexpr std::uint16_t first_with_negative = 75;
+constexpr std::uint16_t first_with_labels = 70, first_with_negative = 75, first_with_differences = 75;
 
 bool is_name(Lexeme kind) { return kind == Lexeme::identifier || kind == Lexeme::directive; }
 
@@ -44,10 +45,17 @@ std::size_t end_of_value(const TokenView& tokens, std::size_t at) {
     return at + (tokens.kind(at) == Lexeme::plus || tokens.kind(at) == Lexeme::minus ? 2 : 0);
 }
 
+// `B-A`: of two labels; of a number, `A-4`, it is none.
+bool is_difference(const TokenView& tokens, std::size_t begin, std::size_t end) {
+    return end - begin > 2 && tokens.kind(end - 2) == Lexeme::minus && is_name(tokens.kind(end - 1));
+}
+
 bool fits_number(const DataType& type, const TokenView& tokens, std::size_t at) {
     const bool is_negative = tokens.kind(at) == Lexeme::minus;
     const auto value = syntax::parse_integer(tokens.text(at + is_negative));
-    return !value || fits(type, *value, is_negative);
+    const bool is_alone =
+        tokens.kind(at - 1) != Lexeme::comma && tokens.kind(at + is_negative + 1) != Lexeme::comma;
+    return !value || fits(type, *value, is_negative, is_alone);
 }
 
 }  // namespace
@@ -61,8 +69,17 @@ void Verifier::section(const TokenView& tokens) {
         if (is_label && !section_labels_.insert(tokens.text(at)).second)
             report(Errc::name_redeclared, tokens.text(at),
                    quote(tokens.text(at)) + " is a label of a section already");
+        if (is_label) may_be_declared(tokens.text(at), true);
+        if (is_label) section_version(tokens.text(at), first_with_labels, "a label in a section");
         at = is_label ? at + 2 : section_data(tokens, at);
     }
+}
+
+void Verifier::section_version(std::string_view at, std::uint16_t first, std::string_view what) {
+    if (setting_.version < first)
+        report(Errc::version_too_old, at,
+               std::string(what) + " needs " + or_later(first) + "; the module has " +
+                   version_text(setting_.version));
 }
 
 // A type and its values, one address or numbers with commas; gives the place behind them.
@@ -87,10 +104,10 @@ std::size_t Verifier::section_data(const TokenView& tokens, std::size_t at) {
         if (is_address && !type->holds_address)
             report(Errc::directive_invalid, value,
                    "a " + std::string(word) + " holds no address; .b32 and .b64 do");
-        if (tokens.kind(begin) == Lexeme::minus && setting_.version < first_with_negative)
-            report(Errc::version_too_old, value,
-                   "a negative number in a section needs " + or_later(first_with_negative) +
-                       "; the module has " + version_text(setting_.version));
+        if (tokens.kind(begin) == Lexeme::minus)
+            section_version(value, first_with_negative, "a negative number in a section");
+        if (is_address && is_difference(tokens, begin, at))
+            section_version(value, first_with_differences, "a difference of labels");
         if (!is_address && !fits_number(*type, tokens, begin))
             report(Errc::immediate_out_of_range, value,
                    "a " + std::string(word) + " holds numbers from -" + std::to_string(type->smallest) +

@@ -4,22 +4,19 @@
 
 namespace ptxgraft::isa {
 
-bool Symbols::declare(std::string_view name, const Symbol& symbol) {
-    const Entry* const element = range(syntax::numbered(name));
-    if ((element != nullptr && element->depth == depth()) || declared_here(name) != nullptr) return false;
-    Table::declare(name, symbol);
-    return true;
-}
-
-bool Symbols::declare_range(std::string_view stem, std::uint32_t count, const Symbol& symbol) {
-    if (declared_here(stem, count) != nullptr) return false;
-    Table::declare(stem, symbol, count);
-    return true;
+const Symbol* Symbols::declare(std::string_view name, const Symbol& symbol, std::uint32_t count) {
+    if (const Entry* const before = clash(name, count)) return &before->symbol;
+    Table::declare(name, symbol, count);
+    return nullptr;
 }
 
 const Symbol* Symbols::find(std::string_view name) const {
     const Entry* const entry = Table::find(name);
     return entry == nullptr ? nullptr : &entry->symbol;
+}
+
+void Symbols::mark_result(std::string_view name) {
+    if (Entry* const entry = Table::find(name)) entry->symbol.is_result = true;
 }
 
 const Symbol* Symbols::find_innermost(std::string_view name) const {

@@ -32,6 +32,7 @@ struct Symbol {
     std::uint8_t vector = 1;  // elements of a `.v4` register
     bool is_input = false;    // a parameter of an entry or function
     bool is_return = false;   // a return parameter
+    bool is_result = false;   // a .param variable that a call before gives its result to
     bool is_defined = false;  // not only declared
     bool is_array = false;
     // A register, or a scalar in .param, by the name of a special register: ptxas dies of it in an address.
@@ -42,6 +43,12 @@ struct Symbol {
     // Of a label that hides a name of another kind: where it stands. Before it the name means the other.
     std::uint32_t hides_from = 0;
 };
+
+/// A .param variable of a body: an argument or the result of a call.
+[[nodiscard]] constexpr bool is_of_a_call(const Symbol& symbol) {
+    return symbol.kind == SymbolKind::variable && symbol.space == Space::param && !symbol.is_input &&
+           !symbol.is_return;
+}
 
 /// A texture, a sampler or a surface.
 [[nodiscard]] constexpr bool is_opaque(const Symbol& symbol) {
@@ -62,13 +69,15 @@ class SymbolSource {
 class Symbols final : public SymbolSource, public syntax::ScopeTable<Symbol> {
   public:
     using Table = syntax::ScopeTable<Symbol>;
-    /// Both false when the scope has the name already.
-    bool declare(std::string_view name, const Symbol& symbol);
-    bool declare_range(std::string_view stem, std::uint32_t count, const Symbol& symbol);
+    /// A single name, or the range `name<count>`. What the scope has in its place already; null: it is
+    /// declared.
+    const Symbol* declare(std::string_view name, const Symbol& symbol, std::uint32_t count = 0);
     /// Puts another meaning in the place of a name of the innermost scope.
     void replace(std::string_view name, const Symbol& symbol) { declared_here(name)->symbol = symbol; }
     [[nodiscard]] const Symbol* find(std::string_view name) const override;
     [[nodiscard]] const Symbol* find_innermost(std::string_view name) const;
+    /// A call has been met that gives its result to this variable.
+    void mark_result(std::string_view name);
 };
 
 [[nodiscard]] std::string_view text(Space space);     // ".global"

@@ -29,13 +29,17 @@ class Verifier : private InstructionVerifier {
 
     void instruction(const syntax::Statement& statement);
 
+    // --- call.cpp
+    void results_of_calls(const syntax::TokenView& tokens);
+    void recursion();
+
     // --- function.cpp
     void declare_function(const syntax::Statement& function);
     static constexpr std::uint32_t most_param_alignment = 128;
     void type_version(std::string_view type);
     void file(const syntax::TokenView& tokens);
     void location(const syntax::TokenView& tokens);
-    void pragma(const syntax::TokenView& tokens);
+    void pragma(const syntax::TokenView& tokens, bool is_inside);
     void parameter_shapes(const syntax::Statement& function);
     void parameter_shape(const syntax::Statement& function, const syntax::Statement::Parameter& p);
     void parameter_bytes(const syntax::Statement& function);
@@ -44,6 +48,8 @@ class Verifier : private InstructionVerifier {
     void performance_directive(const syntax::Statement& function, const std::vector<syntax::Token>& tokens,
                                std::size_t at);
     void exclusive_directives(const syntax::Statement& function, const std::vector<syntax::Token>& tokens);
+    void prototype(const syntax::Statement& prototype);
+    void no_return(const syntax::Statement& function, const std::vector<syntax::Token>& tokens);
 
     // --- declaration.cpp
     void variable(const syntax::Statement& statement);
@@ -58,16 +64,17 @@ class Verifier : private InstructionVerifier {
     void declarator(const syntax::Statement& statement, const syntax::Statement::Variable& v,
                     const syntax::Statement::Declarator& d);
     void declare_variable(std::string_view name, std::uint32_t count, const Symbol& symbol);
-    void declare_range(std::string_view name, std::uint32_t count, const Symbol& symbol);
     void again(const syntax::Statement::Variable& v, const syntax::Statement::Declarator& d,
                const Symbol& before, const Symbol& symbol);
     void directive(const syntax::Statement& statement);
     void alias(const std::vector<syntax::Token>& tokens, const Symbol& name, const Symbol& aliasee);
     void redeclared(std::string_view name, const Symbol* before);
+    bool may_be_declared(std::string_view name, bool is_inside);
 
     // --- section.cpp
     void section(const syntax::TokenView& tokens);
     std::size_t section_data(const syntax::TokenView& tokens, std::size_t at);
+    void section_version(std::string_view at, std::uint16_t first, std::string_view what);
 
     // --- initialiser.cpp
     void initialiser(const syntax::Statement::Variable& v, const syntax::Statement::Declarator& d);
@@ -86,6 +93,7 @@ class Verifier : private InstructionVerifier {
     std::unordered_set<SourcePlace, SourcePlaceHash> locations_;  // of the .loc so far
     std::unordered_set<std::string_view> aliases_;                // that .alias has made so far
     std::unordered_set<std::string_view> section_labels_;         // of all sections so far
+    std::vector<std::string_view> function_names_;                // the labels that .loc names a function by
 };
 
 }  // namespace ptxgraft::isa

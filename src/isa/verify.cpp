@@ -37,6 +37,10 @@ std::vector<Error> Verifier::run() {
     header();
     shapes_->use_for(setting());
     for (const Statement& s : module_.statements()) statement(s, s.kind());
+    if (!setting_.has_abi) recursion();
+    for (const std::string_view label : function_names_)  // PTX ISA 11.5.4; a section may stand behind
+        if (!section_labels_.contains(label))
+            report(Errc::label_undefined, label, "no section has a label " + quote(label));
     std::stable_sort(findings_.begin(), findings_.end(),
                      [](const Error& a, const Error& b) { return a.span.begin < b.span.begin; });
     return std::move(findings_);
@@ -64,6 +68,7 @@ void Verifier::statement(const Statement& s, StatementKind kind) {
         case StatementKind::instruction: return instruction(s);
         case StatementKind::directive: return directive(s);
         case StatementKind::label:
+            may_be_declared(s.name(), true);
             if (const Symbol symbol = label_symbol(s); symbol.kind != SymbolKind::label)
                 declare_label(s, symbol);
             return;
@@ -113,8 +118,7 @@ void Verifier::body(const Statement& parent) {
 void Verifier::declare_label(const Statement& label, Symbol symbol) {
     const Symbol* const before = symbols_.find(label.name());
     if (before != nullptr && before->kind != SymbolKind::label) symbol.hides_from = label.span().begin;
-    if (!symbols_.declare(label.name(), symbol))
-        redeclared(label.name(), symbols_.find_innermost(label.name()));
+    if (const Symbol* const at = symbols_.declare(label.name(), symbol)) redeclared(label.name(), at);
 }
 
 void Verifier::declare_labels(const Statement& parent) {
@@ -126,7 +130,9 @@ void Verifier::declare_labels(const Statement& parent) {
 
 // Most instructions of a module look like others before them.
 void Verifier::instruction(const syntax::Statement& statement) {
-    if (shapes_->is_right(syntax::TokenView(statement), symbols_)) return;
+    const syntax::TokenView tokens(statement);
+    results_of_calls(tokens);
+    if (shapes_->is_right(tokens, symbols_)) return;
     const std::size_t before = findings_.size();
     depends_on_function_ = false;
     look_at(*statement.instruction());

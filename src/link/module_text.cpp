@@ -13,6 +13,7 @@
 
 #include "ptx/special_names.hpp"
 #include "ptx/target.hpp"
+#include "ptx/target_list.hpp"
 
 namespace ptxgraft::link {
 namespace {
@@ -212,16 +213,18 @@ Expected<void> check_text(std::string_view ptx) {
 
 std::string_view target_of(std::string_view ptx) {
     Words words(ptx);
-    for (auto word = words.next(); !word.empty(); word = words.next()) {
-        if (word != ".target") continue;
+    std::string_view target, word = words.next();
+    while (!word.empty() && (word == ".target" || target.empty())) {
+        const bool is_list = word == ".target";
+        word = words.next();
+        if (!is_list) continue;
         // PTX ISA 11.1.2: platform options such as debug or texmode_independent may stand before or after.
-        do {
-            word = words.next();
-            if (word.starts_with("sm_")) return word;
-            word = words.next();
-        } while (word == ",");
+        for (;; word = words.next()) {
+            if (word.starts_with("sm_")) target = target_with(target, word);
+            if (word = words.next(); word != ",") break;
+        }
     }
-    return {};
+    return target;
 }
 
 Span relocatable_loss(std::string_view ptx) {

@@ -1,5 +1,6 @@
 // Declarations: variables (PTX ISA manual, 5.4), functions and what stands around them (11.2, 11.4 and 11.7).
 
+#include "ptxgraft/syntax/types.hpp"
 #include "syntax/parser.hpp"
 
 namespace ptxgraft::syntax {
@@ -216,13 +217,14 @@ bool Parser::parameter() {
     return require(L::identifier, "a parameter name, or '_'") && extents(true);
 }
 
-// Behind the type: `.ptr .global .align 16`
+// Behind the type: `.ptr .global .align 16`, or `.ptr .texref` as ptxas takes it
 bool Parser::pointer() {
     if (directive_here().kind == C::pointer) {
         ++at_;
-        const Directive& space = directive_here();
-        if (space.kind == C::space && space.word != ".param" && space.word != ".reg" && space.word != ".tex")
-            ++at_;
+        const Directive& what = directive_here();
+        const bool is_space =
+            what.kind == C::space && what.word != ".param" && what.word != ".reg" && what.word != ".tex";
+        if (is_space || is_handle(what.word)) ++at_;
     }
     return directive_here().kind != C::alignment || alignment();
 }

@@ -2,6 +2,7 @@
 
 #include "syntax/module.hpp"
 #include "base/try.hpp"
+#include "ptx/target_list.hpp"
 
 #include <algorithm>
 
@@ -215,7 +216,16 @@ std::string_view Module::first_argument(StatementKind kind) const {
 }
 
 std::string_view Module::version() const { return first_argument(StatementKind::version); }
-std::string_view Module::target() const { return first_argument(StatementKind::target); }
+std::string_view Module::target() const {
+    std::string_view last;
+    for (Statement s = find(StatementKind::target); s; s = s.next()) {
+        if (s.kind() != StatementKind::target) continue;
+        for (const Token& token : s.tokens()) {
+            if (token.text.starts_with("sm_")) last = target_with(last, token.text);
+        }
+    }
+    return last.empty() ? first_argument(StatementKind::target) : last;  // of `.target debug`: that
+}
 std::uint32_t Module::address_size() const {
     // PTX ISA 11.1.3: 32 unless the module says otherwise.
     const auto size = parse_integer(first_argument(StatementKind::address_size));

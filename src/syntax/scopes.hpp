@@ -2,7 +2,9 @@
 // What each name means at the place that a walk over a module has come to (PTX ISA, chapter 5).
 
 #include <algorithm>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "syntax/name_map.hpp"
@@ -70,6 +72,20 @@ template <class Symbol> class ScopeTable {
         const std::uint32_t at = names == nullptr ? none : place_in(*names, count);
         return at != none && entries_[at].depth == depth() ? &entries_[at] : nullptr;
     }
+    /// What the innermost scope has that another declaration of the name, or of a range of `count`, clashes
+    /// with: `%r3` with `%r<5>` too, either way round.
+    [[nodiscard]] const Entry* clash(std::string_view name, std::uint32_t count = 0) {
+        constexpr std::uint32_t looked_at = 64;  // single names that a range would hide are few and small
+        const Entry* before = declared_here(name, count);
+        if (before == nullptr && count == 0) {
+            before = range(numbered(name));
+            return before != nullptr && before->depth == depth() ? before : nullptr;
+        }
+        if (before != nullptr || !may_have_numbered(name)) return before;
+        for (std::uint32_t i = 0; i < std::min(count, looked_at) && before == nullptr; ++i)
+            before = declared_here(std::string(name) + std::to_string(i));
+        return before;
+    }
     /// Adds it to the innermost scope, in front of all that it has of that name.
     void declare(std::string_view name, const Symbol& symbol, std::uint32_t count = 0) {
         if (count != 0)
@@ -102,6 +118,9 @@ template <class Symbol> class ScopeTable {
     }
     /// The innermost of both. A range whose stem ends in a digit (`a1<5>`) has no elements: ptxas takes a10
     /// for number 10 of `a`.
+    [[nodiscard]] Entry* find(std::string_view name) {
+        return const_cast<Entry*>(std::as_const(*this).find(name));
+    }
     [[nodiscard]] const Entry* find(std::string_view name) const {
         const Numbered n = numbered(name);
         const Entry* const element = range(n);

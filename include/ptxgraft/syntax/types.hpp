@@ -168,6 +168,12 @@ inline constexpr auto type_keys = [] {
     return nullptr;
 }
 
+/// `.texref`, `.samplerref` or `.surfref`.
+[[nodiscard]] constexpr bool is_handle(std::string_view word) {
+    const TypeRow* const found = find_type(word);
+    return found != nullptr && found->group == TypeGroup::opaque;
+}
+
 /// The type of registers that every instruction on a type takes: .b16 for the floats of 16 bits, .b32 for
 /// pairs of them; that of other fundamental types is the type itself.
 [[nodiscard]] constexpr Type register_type(Type type) {

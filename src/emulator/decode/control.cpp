@@ -51,6 +51,9 @@ Expected<std::vector<Slot>> decode_slots(FunctionDecoder& decoder, const Operand
         if (symbol != nullptr && symbol->kind == Symbol::Kind::variable && symbol->frame_relative) {
             slots.push_back({static_cast<std::uint32_t>(symbol->address),
                              static_cast<std::uint32_t>(symbol->bytes), no_ref});
+        } else if (symbol != nullptr && symbol->kind == Symbol::Kind::vector) {
+            for (std::uint32_t i = 0; i < symbol->count; ++i)
+                slots.push_back({0, width(symbol->ref), element(symbol->ref, i)});
         } else {
             const auto reg = decoder.find_register(operand.text());
             const std::uint32_t bytes = reg ? width(*reg) : 8;

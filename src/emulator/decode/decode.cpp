@@ -44,12 +44,14 @@ Signature signature_of(const syntax::Statement& statement) {
     const auto shapes = [](const std::vector<syntax::Statement::Parameter>& parameters) {
         std::vector<Signature::Parameter> all;
         for (const auto& parameter : parameters) {
-            const std::uint32_t element = std::max(type_bits(parameter.type) / 8, 1u) * parameter.vector;
-            all.push_back({.bytes = element * std::max<std::uint64_t>(parameter.count, 1),
-                           .align = std::max(parameter.align, element),
-                           .is_array = parameter.count != 0 || parameter.is_open,
-                           .is_open = parameter.is_open,
-                           .is_floating = parameter.type == ".f32" || parameter.type == ".f64"});
+            const std::uint32_t element = std::max(type_bits(parameter.type) / 8, 1u);
+            const Signature::Parameter one = {
+                .bytes = element * std::max<std::uint64_t>(parameter.count, 1),
+                .align = std::max(parameter.align, element),
+                .is_array = parameter.count != 0 || parameter.is_open,
+                .is_open = parameter.is_open,
+                .is_floating = parameter.type == ".f32" || parameter.type == ".f64"};
+            all.insert(all.end(), parameter.vector, one);  // each register of a `.reg .v2` by itself
         }
         return all;
     };
@@ -354,20 +356,29 @@ Expected<void> ModuleDecoder::declare(const syntax::Statement& statement, std::u
             shared_top = static_cast<std::uint32_t>(begin + size.bytes);
             program.shared_variables.push_back({span_of(declarator.name), begin, size.bytes});
         }
-        declare(declarator.name, symbol);
+        TRY(declare(declarator.name, symbol));
     }
     return {};
 }
 
+tl::unexpected<Error> ModuleDecoder::redeclared(std::string_view name) const {
+    return fail(Errc::name_redeclared, span_of(name),
+                fmt::format("'{}' is declared twice in this scope", name));
+}
+
 // A variable of the module may be declared as .extern before: its uses may stand behind that.
-void ModuleDecoder::declare(std::string_view name, Symbol symbol) {
+Expected<void> ModuleDecoder::declare(std::string_view name, Symbol symbol) {
+    const Symbol* const before = scopes.is_declared_here(name) ? scopes.find(name) : nullptr;
+    const bool may_be_again =
+        before != nullptr && !is_in_bodies_ && !(before->declared.is_defined && symbol.declared.is_defined);
+    if (scopes.is_declared_here(name) && !may_be_again) return redeclared(name);
     if (!is_in_bodies_) {
-        const Symbol* const before = scopes.is_declared_here(name) ? scopes.find(name) : nullptr;
         if (before != nullptr) symbol.declared.declaration = before->declared.declaration;
         symbol.since = symbol.declared.declaration.span().begin;
         declared_.emplace_back(name, symbol);
     }
     scopes.declare(name, symbol);
+    return {};
 }
 
 Expected<void> ModuleDecoder::place_global(const syntax::Statement& statement,
@@ -377,8 +388,9 @@ Expected<void> ModuleDecoder::place_global(const syntax::Statement& statement,
     const bool is_external = variable.linkage == ".extern";
     if (is_external || type_bits(variable.type) == 0) {  // textures, samplers, surfaces have no bytes
         if (!scopes.is_declared_here(declarator.name))
-            declare(declarator.name, {.kind = Symbol::Kind::external,
-                                      .declared = isa::variable_symbol(statement, variable, declarator)});
+            return declare(declarator.name,
+                           {.kind = Symbol::Kind::external,
+                            .declared = isa::variable_symbol(statement, variable, declarator)});
         return {};
     }
     const auto size = TRY(extent(variable, declarator, span));
@@ -388,12 +400,12 @@ Expected<void> ModuleDecoder::place_global(const syntax::Statement& statement,
     if (!region) return fail(region.error().code, span, *region.error().detail);
     const Space space = syntax::space_of(variable.space);
     const std::uint64_t address = (*region)->begin;
-    declare(declarator.name, {.kind = Symbol::Kind::variable,
-                              .space = space,
-                              .address = address,
-                              .bytes = size.bytes,
-                              .element_bytes = element_bytes(variable, declarator),
-                              .declared = isa::variable_symbol(statement, variable, declarator)});
+    TRY(declare(declarator.name, {.kind = Symbol::Kind::variable,
+                                  .space = space,
+                                  .address = address,
+                                  .bytes = size.bytes,
+                                  .element_bytes = element_bytes(variable, declarator),
+                                  .declared = isa::variable_symbol(statement, variable, declarator)}));
     program.variables[std::string(declarator.name)] = {address, size.bytes, space, false};
     const Initialiser initialiser = {*region, variable, index};
     if (is_in_bodies_) return initialise(initialiser);  // its names are those of the block that it stands in

@@ -149,6 +149,7 @@ class ModuleDecoder {
     [[nodiscard]] const Symbol* find(std::string_view name) const;
     /// Where a name stands in the text.
     [[nodiscard]] Span span_of(std::string_view name) const;
+    [[nodiscard]] tl::unexpected<Error> redeclared(std::string_view name) const;
     [[nodiscard]] std::optional<std::uint32_t> find_function(std::string_view name) const;
     /// The column of a value of 1 to 16 bytes in all lanes.
     Ref constant(std::uint64_t bits, std::uint32_t bytes);
@@ -182,7 +183,7 @@ class ModuleDecoder {
     Expected<void> declare_functions();
     Expected<void> declare_aliases();
     Expected<void> decode_bodies(bool entries, ModulePart part);
-    void declare(std::string_view name, Symbol symbol);
+    Expected<void> declare(std::string_view name, Symbol symbol);
     Expected<void> place_global(const syntax::Statement& statement,
                                 const syntax::Statement::Variable& variable, std::size_t index);
 

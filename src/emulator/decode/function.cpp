@@ -74,7 +74,6 @@ Expected<void> FunctionDecoder::decode(const Statement& statement, std::uint32_t
     function().first = program().marks();
     function().begin = function().first.code;
     TRY(declare_parameters(statement));
-    scopes().open();
     TRY(body(statement));
     scopes().close_function();
     emit(Draft(execute_return));  // PTX ISA 9.7.12.6: the end of a body returns
@@ -117,6 +116,8 @@ Expected<void> FunctionDecoder::declare_parameters(const Statement& statement) {
         if (parameter.count > (1u << 20) || top + bytes > (1u << 20) || !std::has_single_bit(align)) {
             return fail(Errc::declaration_not_emulated, statement.span(), std::string(parameter.name));
         }
+        if (parameter.name != "_" && scopes().is_declared_here(parameter.name))
+            return module_.redeclared(parameter.name);
         function().parameters.push_back(
             {static_cast<std::uint32_t>(top), static_cast<std::uint32_t>(bytes), no_ref});
         scopes().declare(parameter.name,
@@ -136,14 +137,23 @@ Expected<void> FunctionDecoder::declare_slots(const std::vector<Statement::Param
                                               bool are_inputs, std::vector<Slot>& slots, Span span) {
     for (const auto& parameter : parameters) {
         const std::uint32_t element = std::max(type_bits(parameter.type) / 8, 1u);
+        if (parameter.vector != 1 && parameter.space != ".reg")
+            return fail(Errc::declaration_not_emulated, module_.span_of(parameter.name),
+                        fmt::format("{}, a vector in .param", parameter.name));
+        if (parameter.name != "_" && scopes().is_declared_here(parameter.name))
+            return module_.redeclared(parameter.name);
         Slot slot{0, element, no_ref};
         if (parameter.space == ".reg") {
-            slot.reg = temporary(std::max(type_bits(parameter.type) / 8, 1u));
-            scopes().declare(parameter.name, {.kind = Symbol::Kind::register_,
-                                              .ref = slot.reg,
-                                              .declared = declared_as(parameter, are_inputs)});
+            slot.reg = temporary(element);
+            scopes().declare(parameter.name,
+                             {.kind = parameter.vector > 1 ? Symbol::Kind::vector : Symbol::Kind::register_,
+                              .count = parameter.vector,
+                              .ref = slot.reg,
+                              .declared = declared_as(parameter, are_inputs)});
+            for (std::uint32_t i = 1; i < parameter.vector; ++i)
+                slots.push_back(std::exchange(slot, {0, element, temporary(element)}));
         } else {
-            if (parameter.count > most_local_bytes)
+            if (parameter.count > most_local_bytes || !std::has_single_bit(std::max(parameter.align, 1u)))
                 return fail(Errc::declaration_not_emulated, span, std::string(parameter.name));
             const std::uint64_t bytes = element * std::max<std::uint64_t>(parameter.count, 1);
             auto offset = TRY(place_in_frame(bytes, std::max(parameter.align, element), span));
@@ -205,9 +215,7 @@ Expected<void> FunctionDecoder::declare_labels(const Statement& parent) {
     syntax::for_each_child(parent, [&](const Statement& s, StatementKind kind) {
         if (kind == StatementKind::label) {
             last = TokenView(s).text(0);
-            if (result && scopes().is_declared_here(last))
-                result = fail(Errc::name_redeclared, module_.span_of(last),
-                              fmt::format("'{}' is declared twice in this scope", last));
+            if (result && scopes().is_declared_here(last)) result = module_.redeclared(last);
             declared = isa::label_symbol(s);
             scopes().declare(
                 last, {.kind = Symbol::Kind::label, .address = label_pcs_.size(), .declared = declared});
@@ -299,10 +307,7 @@ bool FunctionDecoder::declare_plain(const Statement& statement) {
     }
     declared.is_no_address = isa::is_no_address(declared, name, tokens.kind(3) == L::less);
     if (tokens.kind(3) == L::semicolon) {
-        if (const Symbol* const before = find(name); before != nullptr &&
-                                                     before->kind != Symbol::Kind::register_ &&
-                                                     before->kind != Symbol::Kind::variable)
-            return false;
+        if (scopes().is_declared_here(name)) return false;
         return is_register ? declare_register(name, bytes, declared) : declare_local(name, bytes, declared);
     }
     constexpr std::array range = {L::less, L::integer, L::greater, L::semicolon};
@@ -311,7 +316,9 @@ bool FunctionDecoder::declare_plain(const Statement& statement) {
         if (tokens.kind(3 + i) != range[i]) return false;
     const auto count = syntax::integer_value(tokens.text(4));
     if (!count || *count == 0 || *count > UINT32_MAX) return false;
-    scopes().declare_range(name, static_cast<std::uint32_t>(*count), bytes, 1, declared);
+    const auto range_count = static_cast<std::uint32_t>(*count);
+    if (scopes().is_declared_here(name, range_count)) return false;
+    scopes().declare_range(name, range_count, bytes, 1, declared);
     return true;
 }
 
@@ -338,12 +345,9 @@ Expected<void> FunctionDecoder::variable(const Statement& statement) {
     if (declare_plain(statement)) return {};
     const auto variable = statement.variable();
     const Span span = statement.span();
-    for (const auto& declarator : variable->declarators) {
-        const Symbol* const before =
-            scopes().is_declared_here(declarator.name) ? find(declarator.name) : nullptr;
-        if (before != nullptr && before->kind >= Symbol::Kind::label)
-            return fail(Errc::declaration_not_emulated, span, fmt::format("{} is a label", declarator.name));
-    }
+    for (const auto& declarator : variable->declarators)
+        if (scopes().is_declared_here(declarator.name, declarator.range))
+            return module_.redeclared(declarator.name);
     if (variable->space == ".reg") return declare_registers(statement, *variable);
     if (variable->space != ".local" && variable->space != ".param") {
         std::vector<SharedVariable>& shared = program().shared_variables;

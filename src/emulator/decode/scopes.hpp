@@ -85,8 +85,9 @@ class Scopes {
                        std::uint32_t components, const isa::Symbol& declared);
     /// A name that was declared by itself.
     [[nodiscard]] const Symbol* find(std::string_view name) const;
-    [[nodiscard]] bool is_declared_here(std::string_view name) {
-        return table_.declared_here(name) != nullptr;
+    /// The innermost scope has it, or of a range `name<count>` one of its elements.
+    [[nodiscard]] bool is_declared_here(std::string_view name, std::uint32_t count = 0) {
+        return table_.clash(name, count) != nullptr;
     }
 
     /// What a name means where a register may stand: one that was declared by itself, or one of a range.
