@@ -357,7 +357,8 @@ void Verifier::directive(const Statement& statement) {
         return report(Errc::directive_invalid, word,
                       std::string(word) + " stands behind the label that it is named by, as in: T: " +
                           std::string(word) + " …");
-    if (word == ".callprototype") return parameter_shapes(statement);
+    if (word == ".callprototype")
+        return parameter_shapes(statement, statement.return_parameters(), statement.parameters());
     if (word == ".file") return file(view);
     if (word == ".loc") return location(view);
     if (word == ".pragma") return pragma(view);
