@@ -21,12 +21,12 @@ Cta::Cta(const Launch& launch, Cluster& cluster, std::uint32_t rank, Checker* ch
     : launch_(&launch),
       cluster_(&cluster),
       rank_(rank),
+      warps_((threads() + lane_count - 1) / lane_count),
       shared_(launch.shared_bytes),
       checker_(checker),
       host_bytes_(*launch.host_bytes) {
-    const std::uint32_t warps = (threads() + 31) / 32;
-    for (std::uint32_t i = 0; i < warps; ++i) warps_.emplace_back(*this, launch, i);
-    finished_.resize(warps);
+    for (std::uint32_t i = 0; i < warps_.capacity(); ++i) warps_.emplace_back(*this, launch, i);
+    finished_.resize(warps_.size());
     if (launch.checks.has(EmulatorCheck::unwritten)) shared_written_.resize(shared_.size());
     host_bytes_.take(shared_.size() + shared_written_.size());
     if (launch.is_ordered) barrier_clocks_.assign(named_barriers, Clock(checker->order.size()));
@@ -208,7 +208,7 @@ void Cta::left(const Warp& warp) {
     cluster_->complete();
 }
 
-Cta::Warps Cta::warpgroup(const Warp& warp) {
+std::span<Warp> Cta::warpgroup(const Warp& warp) {
     const std::uint32_t first = warp.index() / 4 * 4, end = std::min(first + 4, warps());
     return {warps_.begin() + first, warps_.begin() + end};
 }
