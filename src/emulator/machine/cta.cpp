@@ -29,7 +29,6 @@ Cta::Cta(const Launch& launch, Cluster& cluster, std::uint32_t rank, Checker* ch
     finished_.resize(warps_.size());
     if (launch.checks.has(EmulatorCheck::unwritten)) shared_written_.resize(shared_.size());
     host_bytes_.take(shared_.size() + shared_written_.size());
-    if (launch.is_ordered) barrier_clocks_.assign(named_barriers, Clock(checker->order.size()));
 }
 
 std::uint32_t Cta::threads() const {
@@ -140,8 +139,10 @@ void Cta::arrive(const Warp& warp, std::uint32_t id, const Arrival& arrival, std
     BarrierState& barrier = barriers_[id];
     if (barrier.arrived == 0) barrier.first = arrival;
     const std::uint32_t count = arrival.count;
-    if (Order* const known = order())
+    if (Order* const known = order()) {
+        if (id >= barrier_clocks_.size()) barrier_clocks_.resize(id + 1, Clock(known->size()));
         known->release(warp.number(), mask, mask == warp.live(), barrier_clocks_[id]);
+    }
     if (count != 0) barrier.expected = count;
     barrier.popc += static_cast<std::uint32_t>(std::popcount(mask & predicate));
     barrier.arrived += static_cast<std::uint32_t>(std::popcount(mask));

@@ -160,7 +160,7 @@ class Cta {
     Checker* checker_;
     std::vector<std::uint8_t> shared_written_;
     HostBytes::Share host_bytes_;
-    std::vector<Clock> barrier_clocks_;
+    std::vector<Clock> barrier_clocks_;  // up to the last barrier that somebody came to
     Error error_;
 };
 
