@@ -426,8 +426,9 @@ EmulatorStats Emulator::Data::keep_report(Launch& launch, const Expected<void>& 
 void Emulator::Data::keep(emulator::PrintedText& printed) {
     constexpr std::size_t most_waiting = std::size_t{64} << 20;
     const std::string text = printed.take();
+    if (text.empty()) return;
     const std::scoped_lock lock(mutex);
-    if (text.empty() || output.size() >= most_waiting) return;
+    if (output.size() >= most_waiting) return;
     output += text;
     if (output.size() >= most_waiting)
         output += fmt::format(

@@ -97,15 +97,15 @@ void Verifier::declare_function(const Statement& f) {
 
 // Of functions and prototypes (PTX ISA 11.2.2): the last parameter of a function may be an array without a
 // size.
-void Verifier::parameter_shapes(const Statement& f) {
+void Verifier::parameter_shapes(const Statement& f, std::span<const Statement::Parameter> returns,
+                                std::span<const Statement::Parameter> parameters) {
     const auto place = [&](const Statement::Parameter& p) {
         return p.name.empty() || p.name == "_" ? p.type : p.name;
     };
-    for (const auto& p : f.return_parameters()) {
+    for (const auto& p : returns) {
         parameter_shape(f, p);
         if (p.is_open) report(Errc::declaration_invalid, place(p), "a return parameter has a size");
     }
-    const std::vector<Statement::Parameter> parameters = f.parameters();
     for (std::size_t k = 0; k < parameters.size(); ++k) {
         const Statement::Parameter& p = parameters[k];
         parameter_shape(f, p);
@@ -127,10 +127,11 @@ void Verifier::prototype(const Statement& p) {
             report(Errc::directive_invalid, tokens[i].text,
                    "a .callprototype has '_' where a function has its name");
     }
-    parameter_shapes(p);
+    const std::array lists = {p.return_parameters(), p.parameters()};
+    parameter_shapes(p, lists[0], lists[1]);
     doubled_spaces(syntax::TokenView(p));
     no_return(p, tokens);
-    for (const auto& list : {p.return_parameters(), p.parameters()})
+    for (const auto& list : lists)
         for (const auto& parameter : list)
             if (!parameter.name.empty() && parameter.name != "_") may_be_declared(parameter.name, true);
 }
@@ -161,11 +162,11 @@ void Verifier::parameter_shape(const Statement& f, const Statement::Parameter& p
 }
 
 // PTX ISA 11.2.1.
-void Verifier::parameter_bytes(const Statement& f) {
+void Verifier::parameter_bytes(std::span<const Statement::Parameter> parameters) {
     const bool has_many = setting_.version >= 81 && setting_.target.sm >= 70;
     const std::uint64_t most = has_many ? 32764 : 4352;
     std::uint64_t top = 0;
-    for (const Statement::Parameter& p : f.parameters()) {
+    for (const Statement::Parameter& p : parameters) {
         const std::uint64_t element = bytes_of(type_of(p.type)),  // 0 of a handle
             count = std::max<std::uint64_t>(p.count, 1),
                             aligned = std::max<std::uint64_t>({p.align, element, 1});
@@ -194,12 +195,14 @@ void Verifier::declare_parameters(const Statement& f) {
         symbol.is_return = !is_input;
         if (const Symbol* const before = symbols_.declare(p.name, symbol)) redeclared(p.name, before);
     };
+    const std::vector<Statement::Parameter> returns = f.return_parameters(), parameters = f.parameters();
+    const std::vector<Token> tokens = f.tokens();
     alignments(syntax::TokenView(f));
-    parameter_shapes(f);
-    if (f.is_entry() && linkage_of(f.tokens()) != ".extern") parameter_bytes(f);
-    for (const auto& p : f.return_parameters()) declare(p, false);
-    for (const auto& p : f.parameters()) declare(p, true);
-    for (const Token& token : f.tokens()) {
+    parameter_shapes(f, returns, parameters);
+    if (f.is_entry() && linkage_of(tokens) != ".extern") parameter_bytes(parameters);
+    for (const auto& p : returns) declare(p, false);
+    for (const auto& p : parameters) declare(p, true);
+    for (const Token& token : tokens) {
         if (token.text == ".ptr" && !f.is_entry())
             report(Errc::declaration_invalid, token.text, ".ptr belongs to the parameters of entries");
         if (token.text == ".managed") attribute(token.text, "variables in .global");

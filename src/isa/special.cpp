@@ -5,12 +5,23 @@
 #include <algorithm>
 
 #include "isa/symbols.hpp"
+#include "syntax/name_map.hpp"
 
 namespace ptxgraft::isa {
 namespace {
 
+// Of most names, such as those of a compiler's registers, their ends tell that they are none of these.
+bool may_be_special(std::string_view name) {
+    static const syntax::Stems all = [] {
+        syntax::Stems stems;
+        for (const SpecialRegister& row : table_special) stems.add(row.name);
+        return stems;
+    }();
+    return all.may_have(name);
+}
+
 const SpecialRegister* row_named(std::string_view name) {
-    return find_row(table_special, name, &SpecialRegister::name);
+    return may_be_special(name) ? find_row(table_special, name, &SpecialRegister::name) : nullptr;
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <unordered_set>
 
@@ -40,9 +41,11 @@ class Verifier : private InstructionVerifier {
     void file(const syntax::TokenView& tokens);
     void location(const syntax::TokenView& tokens);
     void pragma(const syntax::TokenView& tokens, bool is_inside);
-    void parameter_shapes(const syntax::Statement& function);
+    void parameter_shapes(const syntax::Statement& function,
+                          std::span<const syntax::Statement::Parameter> returns,
+                          std::span<const syntax::Statement::Parameter> parameters);
     void parameter_shape(const syntax::Statement& function, const syntax::Statement::Parameter& p);
-    void parameter_bytes(const syntax::Statement& function);
+    void parameter_bytes(std::span<const syntax::Statement::Parameter> parameters);
     void declare_parameters(const syntax::Statement& function);
     void performance_directives(const syntax::Statement& function);
     void performance_directive(const syntax::Statement& function, const std::vector<syntax::Token>& tokens,

@@ -81,7 +81,6 @@ bool LaunchFindings::is_described(const Mistake& mistake, std::uint64_t cluster)
 }
 
 void LaunchFindings::end() {
-    const std::scoped_lock lock(mutex_);
     for (auto& [cluster, ended] : ended_) fold(ended);
     ended_.clear();
 }

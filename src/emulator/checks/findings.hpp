@@ -82,7 +82,7 @@ class ClusterFindings {
     std::unordered_map<Mistake::Key, std::size_t, Hash> places_;
 };
 
-/// The findings of a launch. Thread-safe.
+/// The findings of a launch. Thread-safe, but for end() and all().
 class LaunchFindings {
   public:
     struct Ended {

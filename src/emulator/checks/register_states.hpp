@@ -61,12 +61,12 @@ struct RegisterStates {
 
     /// A straight run of pure operations whose sources were all defined in some lanes.
     struct DefinedRun {
-        std::uint32_t pc = 0, lanes = 0;
-        std::uint32_t undefined = 0;  ///< the value that RegisterStates::undefined had then
+        std::uint32_t pc, lanes;
+        std::uint32_t undefined;  ///< the value that RegisterStates::undefined had then
     };
     /// Counts the operations that read or made an undefined value: while it stands, what was defined is.
     std::uint32_t undefined = 0;
-    std::array<DefinedRun, 128> defined_runs;  ///< a cache, by Operation::run_slot
+    std::array<DefinedRun, 128> defined_runs;  ///< a cache, by Operation::run_slot; of a checked frame alone
 
     [[nodiscard]] DefinedRun& run_of(const Operation& first) {
         return defined_runs[first.run_slot % defined_runs.size()];

@@ -36,7 +36,7 @@ Frame& CallStack::new_frame(const Function& function) {
         free_frames_.pop_back();
         std::fill(frame->registers.begin(), frame->registers.end(), ColumnBlock{});
     } else {
-        frame = frames_.emplace_back(std::make_unique<Frame>()).get();
+        frame = frames_.emplace_back(std::make_unique_for_overwrite<Frame>()).get();
         frame->function = &function;
         frame->registers.resize((function.register_bytes + sizeof(ColumnBlock) - 1) / sizeof(ColumnBlock));
         frame_bytes_ += function.register_bytes + sizeof(Frame);

@@ -21,15 +21,14 @@ Cta::Cta(const Launch& launch, Cluster& cluster, std::uint32_t rank, Checker* ch
     : launch_(&launch),
       cluster_(&cluster),
       rank_(rank),
+      warps_((threads() + lane_count - 1) / lane_count),
       shared_(launch.shared_bytes),
       checker_(checker),
       host_bytes_(*launch.host_bytes) {
-    const std::uint32_t warps = (threads() + 31) / 32;
-    for (std::uint32_t i = 0; i < warps; ++i) warps_.emplace_back(*this, launch, i);
-    finished_.resize(warps);
+    for (std::uint32_t i = 0; i < warps_.capacity(); ++i) warps_.emplace_back(*this, launch, i);
+    finished_.resize(warps_.size());
     if (launch.checks.has(EmulatorCheck::unwritten)) shared_written_.resize(shared_.size());
     host_bytes_.take(shared_.size() + shared_written_.size());
-    if (launch.is_ordered) barrier_clocks_.assign(named_barriers, Clock(checker->order.size()));
 }
 
 std::uint32_t Cta::threads() const {
@@ -140,8 +139,10 @@ void Cta::arrive(const Warp& warp, std::uint32_t id, const Arrival& arrival, std
     BarrierState& barrier = barriers_[id];
     if (barrier.arrived == 0) barrier.first = arrival;
     const std::uint32_t count = arrival.count;
-    if (Order* const known = order())
+    if (Order* const known = order()) {
+        if (id >= barrier_clocks_.size()) barrier_clocks_.resize(id + 1, Clock(known->size()));
         known->release(warp.number(), mask, mask == warp.live(), barrier_clocks_[id]);
+    }
     if (count != 0) barrier.expected = count;
     barrier.popc += static_cast<std::uint32_t>(std::popcount(mask & predicate));
     barrier.arrived += static_cast<std::uint32_t>(std::popcount(mask));
@@ -208,7 +209,7 @@ void Cta::left(const Warp& warp) {
     cluster_->complete();
 }
 
-Cta::Warps Cta::warpgroup(const Warp& warp) {
+std::span<Warp> Cta::warpgroup(const Warp& warp) {
     const std::uint32_t first = warp.index() / 4 * 4, end = std::min(first + 4, warps());
     return {warps_.begin() + first, warps_.begin() + end};
 }

@@ -2,7 +2,6 @@
 /// @file cta.hpp
 /// A block of threads: its warps, its shared memory, its barriers; and what all blocks of a launch share.
 
-#include <deque>
 #include <memory>
 #include <ranges>
 #include <span>
@@ -13,6 +12,7 @@
 
 #include "emulator/checks/checker.hpp"
 #include "emulator/checks/findings.hpp"
+#include "emulator/machine/fixed_vector.hpp"
 #include "emulator/machine/printed_text.hpp"
 #include "emulator/machine/program.hpp"
 #include "emulator/machine/warp.hpp"
@@ -122,14 +122,8 @@ class Cta {
     /// Lanes of a warp arrive at a barrier, to wait or not; the predicate is that of a bar.red.
     void arrive(const Warp& warp, std::uint32_t id, const Arrival& arrival, std::uint32_t mask,
                 std::uint32_t predicate);
-    /// Warps that follow each other.
-    struct Warps {
-        [[nodiscard]] std::deque<Warp>::iterator begin() const { return first; }
-        [[nodiscard]] std::deque<Warp>::iterator end() const { return behind; }
-        std::deque<Warp>::iterator first, behind;
-    };
     /// The warps of a warp's warpgroup.
-    [[nodiscard]] Warps warpgroup(const Warp& warp);
+    [[nodiscard]] std::span<Warp> warpgroup(const Warp& warp);
     /// To how many wgmma.fences all warps of a warp's warpgroup have come that have not exited, or how many
     /// wgmma-groups they have committed; and lets those go on that wait for that.
     [[nodiscard]] std::uint32_t wgmma_count(const Warp& warp, Wait what);
@@ -159,14 +153,14 @@ class Cta {
     bool is_finished_ = false;
     bool only_waits_ = false;
     std::uint64_t index_ = 0;
-    std::deque<Warp> warps_;  // which stay where they are
+    FixedVector<Warp> warps_;
     std::vector<std::uint8_t> finished_;
     std::vector<std::byte> shared_;
     std::array<BarrierState, barrier_count> barriers_ = {};
     Checker* checker_;
     std::vector<std::uint8_t> shared_written_;
     HostBytes::Share host_bytes_;
-    std::vector<Clock> barrier_clocks_;
+    std::vector<Clock> barrier_clocks_;  // up to the last barrier that somebody came to
     Error error_;
 };
 

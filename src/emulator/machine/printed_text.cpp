@@ -35,7 +35,6 @@ void PrintedText::cut() {
 }
 
 std::string PrintedText::take() {
-    const std::scoped_lock lock(mutex_);
     std::string all;
     all.reserve(bytes_);
     for (const auto& [block, text] : texts_) all += text;

@@ -15,7 +15,7 @@ namespace ptxgraft::emulator {
 /// Bytes that one launch keeps: what comes behind them, in the order of the blocks, is lost.
 inline constexpr std::size_t most_printed = std::size_t{16} << 20;
 
-/// Thread-safe. Which text is kept depends on the text alone, not on when it came.
+/// Thread-safe, but for take(). Which text is kept depends on the text alone, not on when it came.
 class PrintedText {
   public:
     /// False: what the block prints from now on comes behind what is kept. Its text need not be made.
@@ -25,7 +25,7 @@ class PrintedText {
     void add(std::uint64_t block, std::string_view text);
     /// A block has printed what is not kept.
     void lose() { is_cut_.store(true, std::memory_order_relaxed); }
-    /// Everything, and a line that says so where text was lost.
+    /// Everything, and a line that says so where text was lost. When no block runs any more.
     [[nodiscard]] std::string take();
 
   private:

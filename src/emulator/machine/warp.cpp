@@ -35,8 +35,7 @@ Warp::Warp(Cta& cta, const Launch& launch, std::uint32_t index)
       wgmma_(*this),
       checks_(*this),
       observation_(*this),
-      specials_(launch.program->special_bytes / sizeof(ColumnBlock) + 1),
-      scratch_(most_results * lane_count * 16 / sizeof(ColumnBlock)) {}
+      specials_(launch.program->special_bytes / sizeof(ColumnBlock) + 1) {}
 
 std::uint64_t Warp::begin() {
     const Function& entry = *launch_->entry;
@@ -192,8 +191,9 @@ void Warp::run_pure(const Operation& operation, std::uint32_t mask) {
     const Ref* const ref = operands(operation);
     void* outputs[most_results];
     const void* inputs[most_sources];
-    std::byte* const scratch = scratch_[0].bytes.data();
-    for (unsigned i = 0; i < operation.outputs; ++i) outputs[i] = scratch + std::size_t{i} * lane_count * 16;
+    constexpr std::size_t column_bytes = std::size_t{lane_count} * 16;
+    alignas(ColumnBlock) std::byte results[most_results * column_bytes];
+    for (unsigned i = 0; i < operation.outputs; ++i) outputs[i] = results + i * column_bytes;
     for (unsigned i = 0; i < operation.inputs; ++i) inputs[i] = column(ref[operation.outputs + i]);
     operation.function(outputs, inputs, operation.elements);
     for (unsigned i = 0; i < operation.outputs; ++i) blend(ref[i], static_cast<std::byte*>(outputs[i]), mask);

@@ -142,7 +142,6 @@ class Warp {
     Observation observation_;
     std::vector<ColumnBlock> specials_;
     bool has_specials_ = false;  // those that are the same for every CTA
-    std::vector<ColumnBlock> scratch_;
     Error error_;
 };
 

@@ -25,11 +25,12 @@ class HostBytes {
       public:
         explicit Share(HostBytes& all) : all_(&all) {}
         ~Share() {
-            if (all_ != nullptr) all_->used_.fetch_sub(bytes_, std::memory_order_relaxed);
+            if (all_ != nullptr && bytes_ != 0) all_->used_.fetch_sub(bytes_, std::memory_order_relaxed);
         }
         Share(Share&& other) noexcept : all_(std::exchange(other.all_, nullptr)), bytes_(other.bytes_) {}
         Share& operator=(Share&&) = delete;
         void take(std::uint64_t bytes) {
+            if (bytes == 0) return;
             bytes_ += bytes;
             all_->used_.fetch_add(bytes, std::memory_order_relaxed);
         }

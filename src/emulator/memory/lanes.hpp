@@ -21,6 +21,9 @@ namespace ptxgraft::emulator {
     return static_cast<unsigned>(std::countr_zero(mask));
 }
 
+/// std::has_single_bit without a call where the processor is not asked for popcnt.
+[[nodiscard]] constexpr bool is_one_lane(std::uint32_t mask) { return mask != 0 && (mask & (mask - 1)) == 0; }
+
 /// Calls `f(i)` for every bit i of a mask (of lanes, of words of a line), in order. Where `f` returns a bool:
 /// until that is false; true when it never was.
 template <class F> auto each_bit(std::uint32_t mask, F&& f) {

@@ -53,7 +53,7 @@ std::optional<Race> RaceShadow::note(const LaneAccesses& accesses, std::uint32_t
     const Observer by = observer(info, memory_->access(info), accesses.warp, any_lane);
     if (accesses.consecutive || accesses.all_equal)
         note_consecutive(accesses, by);
-    else if (std::has_single_bit(mask) || !note_pattern(accesses, mask, by))
+    else if (is_one_lane(mask) || !note_pattern(accesses, mask, by))
         note_lanes(accesses, mask, by);
     if (races_.empty()) [[likely]]
         return std::nullopt;
@@ -87,7 +87,7 @@ void RaceShadow::note_lanes(const LaneAccesses& accesses, std::uint32_t mask, co
                         last = (accesses.begin + accesses.most) >> line_shift;
     if (mask == ~0u && accesses.bytes == word_bytes && ShadowMemory::are_near(first, last))
         return note_near_words(accesses, by);
-    if (accesses.bytes != word_bytes || std::has_single_bit(mask))
+    if (accesses.bytes != word_bytes || is_one_lane(mask))
         return each_bit(mask, [&](unsigned lane) {
             note_bytes(accesses.begin + accesses.offsets[lane], accesses.bytes, by, lane);
         });

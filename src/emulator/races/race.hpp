@@ -169,6 +169,12 @@ class RaceShadow {
     return true;
 }
 
+inline void RaceShadow::detach(const LinePlace& place) {
+    if (!place.has_records()) return;
+    const Record record = place.line().get(0);
+    if (record.form() == Form::cursor) leave((*cursors_)[record.value], record.value, record.lane());
+}
+
 // Of a line that nobody has accessed.
 inline void RaceShadow::note_line(const LinePlace& place, const Observer& by, const Touch& touch) {
     if (place.has_records() || place.has_cells() || !touch.is_private) return note_old_line(place, by, touch);

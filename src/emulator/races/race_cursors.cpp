@@ -154,10 +154,4 @@ void RaceShadow::leave_first(LaneCursors& cursors, unsigned lane, const LaneCurs
     cursors.left_count = line.table == 0 ? cursors.way_count : 0;
 }
 
-void RaceShadow::detach(const LinePlace& place) {
-    if (!place.has_records()) return;
-    const Record record = place.line().get(0);
-    if (record.form() == Form::cursor) leave((*cursors_)[record.value], record.value, record.lane());
-}
-
 }  // namespace ptxgraft::emulator

@@ -370,13 +370,13 @@ inline bool RaceShadow::is_dominated(const Record& before, const Observer& by, c
     return (words_of(before) & ~touch.whole_words) == 0 && is_known(info, by);
 }
 
-void RaceShadow::add(const LinePlace& place, const Observer& by, const Touch& touch) {
+inline void RaceShadow::add(const LinePlace& place, const Observer& by, const Touch& touch) {
     ShadowLine& line = place.line();
-    const bool is_small = std::popcount(touch.words) <= most_cells && !is_by_bytes(touch.record);
     if (place.has_records()) {
         if (merge(place, by, touch) || (line.is_full() && replace(place, by, touch)))
             return by.mark(line, touch.words);
     }
+    const bool is_small = std::popcount(touch.words) <= most_cells && !is_by_bytes(touch.record);
     if (!is_small || !memory_->add_cells(*place.chunk)) return append(place, by, touch);
     each_bit(add_to_cells(place, by, touch), [&](unsigned word) {
         Touch left = touch;

@@ -15,50 +15,23 @@ constexpr std::size_t most_patterns = 2048;
 // few times, and counts as irregular for twice as many where it misses again.
 constexpr unsigned many_misses = 10, few_misses = 2, first_skipped = 512, most_skipped = 1u << 15;
 
-// Without branches, so that it becomes vector instructions.
-bool is_at(const std::array<std::uint32_t, 32>& offsets, const std::uint32_t* given, std::uint32_t shift,
-           std::uint32_t mask) {
-    std::uint32_t differ = 0;
-    if (mask == ~0u) {
-        for (unsigned lane = 0; lane < 32; ++lane) differ |= (given[lane] + shift) ^ offsets[lane];
-    } else {
-        for (unsigned lane = 0; lane < 32; ++lane)
-            differ |= ((given[lane] + shift) ^ offsets[lane]) & (0u - (mask >> lane & 1));
-    }
-    return differ == 0;
-}
-
 }  // namespace
 
 void PatternTable::begin(const void* program) {
     if (std::exchange(program_, program) != program) instructions_.fill({});
 }
 
-const AccessPattern* PatternTable::find(const LaneAccesses& accesses, std::uint32_t mask, std::uint32_t shift,
+// A pattern that is new, unless the instruction has had too many.
+const AccessPattern* PatternTable::miss(const LaneAccesses& accesses, std::uint32_t mask, std::uint32_t shift,
                                         ShapeTable& shapes) {
-    Instruction& instruction = instructions_[accesses.pc % instructions_.size()];
-    if (instruction.skipped != 0) {
-        --instruction.skipped;
-        return nullptr;
-    }
-    Set& set = sets_[set_of(accesses.pc, accesses.offsets[first_lane(mask)] + shift)];
-    for (std::uint32_t& known : set.patterns) {
-        if (known == 0) break;
-        const AccessPattern& pattern = patterns_[known - 1];
-        if (pattern.mask != mask || pattern.bytes != accesses.bytes ||
-            !is_at(pattern.offsets, accesses.offsets, shift, mask))
-            continue;
-        instruction = {};
-        std::swap(known, set.patterns[0]);
-        return &pattern;
-    }
+    Instruction& instruction = instruction_of(accesses);
     if (++instruction.misses > many_misses) {
         const unsigned next = std::clamp(2u * instruction.last_skipped, first_skipped, most_skipped);
         instruction.misses = many_misses - few_misses;
         instruction.skipped = instruction.last_skipped = static_cast<std::uint16_t>(next);
         return nullptr;
     }
-    return add(set, accesses, mask, shift, shapes);
+    return add(set_of(accesses, mask, shift), accesses, mask, shift, shapes);
 }
 
 const AccessPattern* PatternTable::add(Set& set, const LaneAccesses& accesses, std::uint32_t mask,

@@ -99,7 +99,7 @@ ShadowMemory::~ShadowMemory() {
 void ShadowMemory::begin(std::size_t limit) {
     limit_ = std::max(limit, least_bytes);
     most_now_ = std::min(most_accesses, limit_ / 4 / sizeof(AccessInfo));
-    first_id_ += static_cast<AccessId>(infos_.size());
+    first_id_ = next_id_;
     infos_.clear();
     if (++generation_ == 0 || first_id_ > ~AccessId{0} - 2 * most_accesses) wipe();
     keys_.clear();
@@ -119,14 +119,7 @@ void ShadowMemory::wipe() {
     }
     lately_.fill({});
     generation_ = 1;
-    first_id_ = 1;
-}
-
-AccessId ShadowMemory::new_access(const AccessInfo& info) {
-    infos_.push_back(info);
-    const AccessId id = first_id_ + static_cast<AccessId>(infos_.size() - 1);
-    lately_[(info.pc * 0x9E3779B1u ^ info.who * 0x85EBCA77u) >> 23] = {info, id};
-    return id;
+    first_id_ = next_id_ = 1;
 }
 
 void ShadowMemory::forget_accesses() {

@@ -211,16 +211,16 @@ class ShadowMemory {
     // --- accesses
 
     /// Of an instruction: with too many of them everything is forgotten.
-    [[nodiscard]] AccessId access(const AccessInfo& info) {
-        if (infos_.size() >= most_now_) forget_accesses();
-        return further_access(info);
+    [[nodiscard]] AccessId access(AccessInfo info) {
+        KnownAccess& known = known_access(info);
+        if (is_same(known, info)) return known.id;
+        if (next_id_ - first_id_ >= most_now_) forget_accesses();
+        return add_access(known, info);
     }
     /// Within one.
-    [[nodiscard]] AccessId further_access(const AccessInfo& info) {
-        const KnownAccess& known = lately_[(info.pc * 0x9E3779B1u ^ info.who * 0x85EBCA77u) >> 23];
-        if (known.id >= first_id_ && known.info.pc == info.pc && known.info.is_same_epoch(info))
-            return known.id;
-        return new_access(info);
+    [[nodiscard]] AccessId further_access(AccessInfo info) {
+        KnownAccess& known = known_access(info);
+        return is_same(known, info) ? known.id : add_access(known, info);
     }
     [[nodiscard]] const AccessInfo& info(AccessId id) const { return infos_[id - first_id_]; }
     [[nodiscard]] bool is_live(const ShadowCell& cell) const { return cell.id >= first_id_; }
@@ -273,7 +273,17 @@ class ShadowMemory {
         return number | std::uint64_t{generation_} << 32;
     }
     [[nodiscard]] bool is_used(const Slot& slot) const { return slot.key >> 32 == generation_; }
-    [[nodiscard]] AccessId new_access(const AccessInfo& info);
+    [[nodiscard]] KnownAccess& known_access(const AccessInfo& info) {
+        return lately_[(info.pc * 0x9E3779B1u ^ info.who * 0x85EBCA77u) >> 23];
+    }
+    [[nodiscard]] bool is_same(const KnownAccess& known, const AccessInfo& info) const {
+        return known.id >= first_id_ && known.info.pc == info.pc && known.info.is_same_epoch(info);
+    }
+    AccessId add_access(KnownAccess& known, AccessInfo info) {
+        infos_.push_back(info);
+        known = {info, next_id_};
+        return next_id_++;
+    }
     void forget_accesses();
     [[nodiscard]] ShadowChunk& chunk_of(std::uint64_t line) {
         const std::uint64_t key = key_of(line >> ShadowChunk::shift);
@@ -309,7 +319,7 @@ class ShadowMemory {
     std::uint32_t generation_ = 0;
     std::uint32_t forgotten_ = 0;
     ShadowArena arena_;
-    AccessId first_id_ = 1;
+    AccessId first_id_ = 1, next_id_ = 1;
     std::vector<AccessInfo> infos_;  // from first_id_ on
     std::array<KnownAccess, 512> lately_;
 };
