@@ -205,7 +205,8 @@ class Checker {
                     : std::optional(problem(Kind::type, first, &rule, symbols_.find(first->text())));
     }
     // `{0, %r1}` of a matrix. Where one register is of bits, ptxas takes any constants beside it, as long as
-    // those that stand side by side are of one type; of wmma's registers it looks for one among the first four.
+    // those that stand side by side are of one type. Of wmma's registers it looks for one among the first
+    // four.
     [[nodiscard]] bool is_fragment(const OperandRule& rule, const Operand& operand) const {
         constexpr std::array<std::string_view, 4> opcodes = {"mma", "wmma", "wgmma", "stmatrix"};
         const std::string_view opcode =
