@@ -141,6 +141,8 @@ class Checker {
     std::optional<OperandProblem> vector(const OperandRule& rule, const Operand& operand) {
         const std::uint32_t count = match_.count(rule.count);
         if (operand.kind() == OperandKind::vector) {
+            if (!operand.text().ends_with('}'))
+                return problem(Kind::not_allowed, &operand, &rule);  // `{a, b}.x`
             const std::size_t given = operand.children().size();
             const bool has_more = rule.count.or_more && given > count && (given == 2 || given == 4);
             if (given != count && !has_more) return problem(Kind::vector_length, &operand, &rule);
