@@ -40,7 +40,10 @@ std::string unknown_type(std::string_view word) {
 
 Expected<Type> type_from_name(std::string_view name) {
     const auto all = std::span(syntax::types).first(type_count);
-    const auto found = std::ranges::find(all, name, &syntax::TypeRow::name);
+    // Most rows differ in the first character, and a comparison of texts is a call.
+    const auto found = std::ranges::find_if(all, [&](const syntax::TypeRow& row) {
+        return name.starts_with(row.name().front()) && row.name() == name;
+    });
     if (found == all.end()) return fail(Errc::type_unknown, unknown_type(name));
     return static_cast<Type>(found->type);
 }

@@ -55,7 +55,10 @@ class StoresOfBytes : public EqualStores {
 
 }  // namespace
 
-void RaceChecks::begin() { is_on_ = warp_.launch().is_ordered; }
+void RaceChecks::begin() {
+    is_on_ = warp_.launch().is_ordered;
+    if (is_on_) number_ = warp_.number();
+}
 
 bool RaceChecks::note_stores(RaceShadow& shadow, const Located& at, unsigned lane, std::uint64_t bytes,
                              AccessKind kind, const Accessor& by, const StoredValues* values) {
@@ -76,24 +79,21 @@ bool RaceChecks::note_accesses(std::uint32_t mask, const Located& at, std::uint3
                                 .offsets = at.offsets,
                                 .bytes = bytes,
                                 .kind = note.kind,
-                                .warp = warp_.number(),
+                                .warp = number_,
                                 .pc = warp_.pc(),
                                 .reach = note.reach,
                                 .consecutive = is_whole && at.consecutive,
                                 .all_equal = is_whole && at.all_equal,
                                 .least = at.least,
                                 .most = at.most};
-    const RacingAccess access{at, bytes, note.kind, note.values, mask};
-    std::optional<Race> race;
-    if (note.values != nullptr) {
-        const StoresOfLanes equal(*this, access);
-        race = shadow.note(accesses, mask, &equal);
-    } else {
-        race = shadow.note(accesses, mask);
+    if (note.values == nullptr) {
+        if (!shadow.note(accesses, mask)) [[likely]]
+            return true;
+        return report_races(EmulatorCheck::races, shadow.found(), {at, bytes, note.kind, nullptr, mask});
     }
-    if (!race) [[likely]]
-        return true;
-    return report_races(EmulatorCheck::races, shadow.found(), access);
+    const RacingAccess access{at, bytes, note.kind, note.values, mask};
+    const StoresOfLanes equal(*this, access);
+    return !shadow.note(accesses, mask, &equal) || report_races(EmulatorCheck::races, shadow.found(), access);
 }
 
 bool RaceChecks::note_access(Space space, std::uint64_t address, unsigned lane, std::uint32_t bytes,
@@ -107,7 +107,7 @@ bool RaceChecks::note_access(Space space, std::uint64_t address, unsigned lane, 
 // --- strong accesses and fences
 
 StrongOperation RaceChecks::strong_operation(const Access& access, std::uint32_t mask, bool is_update) const {
-    return {.warp = warp_.number(),
+    return {.warp = number_,
             .lanes = mask,
             .is_whole_warp = mask == warp_.live(),
             .semantics = access.semantics,
@@ -157,12 +157,12 @@ void RaceChecks::fence(const Fence& fence, std::uint32_t mask) {
     Checker& checker = *warp_.cta().checker();
     if (fence.only_mbarrier_inits) {
         each_bit(mask, [&](unsigned lane) {
-            if (const auto made = checker.last_initialised(warp_.number(), lane))
-                checker.synchronisation.fence_only(warp_.number(), lane, *made);
+            if (const auto made = checker.last_initialised(number_, lane))
+                checker.synchronisation.fence_only(number_, lane, *made);
         });
         return;
     }
-    checker.synchronisation.fence({.warp = warp_.number(),
+    checker.synchronisation.fence({.warp = number_,
                                    .lanes = mask,
                                    .is_whole_warp = mask == warp_.live(),
                                    .semantics = fence.semantics,
@@ -175,17 +175,17 @@ void RaceChecks::order_members(Collects what, std::uint32_t mask) {
     if (!is_on_) return;
     Order& order = warp_.cta().checker()->order;
     if (what == Collects::memory)
-        order.synchronise(warp_.number(), mask, mask == warp_.live());
+        order.synchronise(number_, mask, mask == warp_.live());
     else
-        order.meet(warp_.number(), mask, mask == warp_.live());
+        order.meet(number_, mask, mask == warp_.live());
 }
 
 void RaceChecks::meet() {
-    if (is_on_) warp_.cta().checker()->order.meet(warp_.number(), ~0u, true);
+    if (is_on_) warp_.cta().checker()->order.meet(number_, ~0u, true);
 }
 
 void RaceChecks::end() {
-    if (is_on_) warp_.cta().checker()->order.end(warp_.number());
+    if (is_on_) warp_.cta().checker()->order.end(number_);
 }
 
 }  // namespace ptxgraft::emulator

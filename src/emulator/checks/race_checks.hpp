@@ -108,6 +108,7 @@ class RaceChecks {
 
     Warp& warp_;
     bool is_on_ = false;
+    unsigned number_ = 0;  // the warp's
 };
 
 }  // namespace ptxgraft::emulator

@@ -59,14 +59,6 @@ void WarpChecks::begin_frame(Frame& frame) const {
 
 // --- accesses of memory
 
-bool WarpChecks::check_load(const Access& access, std::uint32_t mask, const Located& at) {
-    const AccessKind kind = access.is_strong() ? AccessKind::strong_read : AccessKind::read;
-    if (!races_.note_accesses(mask, at, std::uint32_t{access.bytes} * access.count, {kind, access.reach}))
-        return false;
-    if (access.is_strong()) races_.synchronise_reads(access, mask, at);
-    return true;
-}
-
 bool WarpChecks::check_store(const Access& access, const Ref* refs, std::uint32_t mask, const Located& at) {
     const AccessKind kind = access.is_strong() ? AccessKind::strong_write : AccessKind::write;
     const StoredElements values(warp_, refs, access.bytes, access.count);

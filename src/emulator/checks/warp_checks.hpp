@@ -56,7 +56,13 @@ class WarpChecks {
 
     // --- accesses of memory, before they happen
 
-    [[nodiscard]] bool check_load(const Access& access, std::uint32_t mask, const Located& at);
+    [[nodiscard]] bool check_load(const Access& access, std::uint32_t mask, const Located& at) {
+        const AccessKind kind = access.is_strong() ? AccessKind::strong_read : AccessKind::read;
+        if (!races_.note_accesses(mask, at, std::uint32_t{access.bytes} * access.count, {kind, access.reach}))
+            return false;
+        if (access.is_strong()) races_.synchronise_reads(access, mask, at);
+        return true;
+    }
     /// A store, of which memory gets the definedness bits. `refs`: the elements.
     [[nodiscard]] bool check_store(const Access& access, const Ref* refs, std::uint32_t mask,
                                    const Located& at);

@@ -2,7 +2,7 @@
 #include "emulator/races/race.hpp"
 
 #include <algorithm>
-#include <bit>
+#include <array>
 
 namespace ptxgraft::emulator {
 namespace {
@@ -29,20 +29,54 @@ void RaceShadow::begin(std::size_t limit, const Clock* fenced) {
     races_.clear();
 }
 
+inline const RaceShadow::Relation& RaceShadow::relation_of(const AccessInfo& info) {
+    static constexpr auto all = [] {
+        constexpr std::uint32_t yes = ~0u, no = 0;
+        std::array<Relation, 1u << AccessInfo::kind_bits> made = {};
+        for (std::uint32_t i = 0; i < made.size(); ++i) {
+            const AccessInfo one{.who = i << AccessInfo::agent_bits};
+            const bool narrow = one.is_narrow(), reads = is_read(one.kind()), weak = is_weak(one.kind());
+            made[i] = {.sees_written = reads || weak || narrow ? yes : no,
+                       .sees_other = !reads || narrow ? yes : no,
+                       .is_written = !reads ? yes : no,
+                       .is_other = weak || reads || narrow ? yes : no};
+        }
+        return made;
+    }();
+    return all[info.who >> AccessInfo::agent_bits];
+}
+
 RaceShadow::Observer RaceShadow::observer(const AccessInfo& info, AccessId id, unsigned agent,
                                           unsigned lane) const {
-    constexpr std::uint32_t yes = ~0u, no = 0;
-    const AccessKind kind = info.kind();
-    const bool narrow = info.is_narrow(), reads = is_read(kind), weak = is_weak(kind);
-    return {.id = id,
-            .info = info,
-            .common = &order_->common(agent),
-            .agent = agent,
-            .lane = lane,
-            .sees_written = reads || weak || narrow ? yes : no,
-            .sees_other = !reads || narrow ? yes : no,
-            .is_written = !reads ? yes : no,
-            .is_other = weak || reads || narrow ? yes : no};
+    return {relation_of(info), id, info, &order_->common(agent), agent, lane};
+}
+
+// Of lanes that lie near each other, as others of the instruction did before; false: they are to be noted one
+// by one.
+inline bool RaceShadow::note_pattern(const LaneAccesses& accesses, std::uint32_t mask, const Observer& by) {
+    std::uint64_t least = accesses.least, most = accesses.most;
+    if (mask != ~0u) {
+        least = ~0u, most = 0;
+        each_bit(mask, [&](unsigned lane) {
+            least = std::min<std::uint64_t>(least, accesses.offsets[lane]);
+            most = std::max<std::uint64_t>(most, accesses.offsets[lane]);
+        });
+    }
+    const std::uint64_t first_line = (accesses.begin + least) >> line_shift;
+    if (((accesses.begin + most) >> line_shift) - first_line >= most_pattern_lines) return false;
+    const AccessPattern* const pattern = patterns_->find(
+        accesses, mask, static_cast<std::uint32_t>(accesses.begin - (first_line << line_shift)), *shapes_);
+    if (pattern == nullptr) return false;
+    for (const AccessPattern::Part& part : pattern->parts) {
+        const std::uint64_t number = first_line + part.line;
+        note_line(memory_->line(number), by,
+                  {{by.id, part.value, part.tag},
+                   number,
+                   part.words,
+                   part.whole_words,
+                   part.is_private || by.is_written == 0});
+    }
+    return true;
 }
 
 std::optional<Race> RaceShadow::note(const LaneAccesses& accesses, std::uint32_t mask,
@@ -129,34 +163,6 @@ void RaceShadow::note_bytes(std::uint64_t address, unsigned bytes, const Observe
     note_line(
         memory_->line(number), by,
         {Record::of_bytes(by.id, lane, at, bytes), number, words_at(at, bytes), whole_words_at(at, bytes)});
-}
-
-// Of lanes that lie near each other, as others of the instruction did before; false: they are to be noted one
-// by one.
-bool RaceShadow::note_pattern(const LaneAccesses& accesses, std::uint32_t mask, const Observer& by) {
-    std::uint64_t least = accesses.least, most = accesses.most;
-    if (mask != ~0u) {
-        least = ~0u, most = 0;
-        each_bit(mask, [&](unsigned lane) {
-            least = std::min<std::uint64_t>(least, accesses.offsets[lane]);
-            most = std::max<std::uint64_t>(most, accesses.offsets[lane]);
-        });
-    }
-    const std::uint64_t first_line = (accesses.begin + least) >> line_shift;
-    if (((accesses.begin + most) >> line_shift) - first_line >= most_pattern_lines) return false;
-    const AccessPattern* const pattern = patterns_->find(
-        accesses, mask, static_cast<std::uint32_t>(accesses.begin - (first_line << line_shift)), *shapes_);
-    if (pattern == nullptr) return false;
-    for (const AccessPattern::Part& part : pattern->parts) {
-        const std::uint64_t number = first_line + part.line;
-        note_line(memory_->line(number), by,
-                  {{by.id, part.value, part.tag},
-                   number,
-                   part.words,
-                   part.whole_words,
-                   part.is_private || by.is_written == 0});
-    }
-    return true;
 }
 
 std::optional<Race> RaceShadow::note(std::uint64_t begin, std::uint64_t end, AccessKind kind,

@@ -44,15 +44,19 @@ class RaceShadow {
                                                     const Clock& known, unsigned except);
 
   private:
-    /// Whoever accesses, and what its kind of access has to do with others.
-    struct Observer {
+    /// Masks of words: what a kind of access has to do with others.
+    struct Relation {
+        std::uint32_t sees_written, sees_other;  // which words of a line may be part of a race
+        std::uint32_t is_written, is_other;      // and what becomes of its own
+    };
+    [[nodiscard]] static const Relation& relation_of(const AccessInfo& info);
+    /// Whoever accesses.
+    struct Observer : Relation {
         AccessId id;
         AccessInfo info;
-        const Clock* common;                     // what all lanes of the agent know
-        unsigned agent;                          // whose knowledge it has
-        unsigned lane;                           // any_lane: those that access
-        std::uint32_t sees_written, sees_other;  // masks: which words of a line may be part of a race
-        std::uint32_t is_written, is_other;      // and what becomes of its own
+        const Clock* common;  // what all lanes of the agent know
+        unsigned agent;       // whose knowledge it has
+        unsigned lane;        // any_lane: those that access
 
         [[nodiscard]] std::uint32_t seen(const ShadowLine& line) const {
             return (line.written & sees_written) | (line.other & sees_other);

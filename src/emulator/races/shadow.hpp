@@ -27,13 +27,13 @@ struct AccessInfo {
     std::uint32_t who = 0;  ///< who_of()
 
     [[nodiscard]] unsigned agent() const { return who & ((1u << agent_bits) - 1); }
-    [[nodiscard]] AccessKind kind() const { return static_cast<AccessKind>(who >> agent_bits & 7); }
-    [[nodiscard]] bool is_narrow() const { return who >> (agent_bits + 3) != 0; }
+    [[nodiscard]] constexpr AccessKind kind() const { return static_cast<AccessKind>(who >> agent_bits & 7); }
+    [[nodiscard]] constexpr bool is_narrow() const { return who >> (agent_bits + 3) != 0; }
     [[nodiscard]] bool is_same_epoch(const AccessInfo& other) const {
         return time == other.time && who == other.who;
     }
 
-    static constexpr unsigned agent_bits = 12;
+    static constexpr unsigned agent_bits = 12, kind_bits = 4;  // with the reach
     [[nodiscard]] static constexpr std::uint32_t who_of(unsigned agent, AccessKind kind, Reach reach) {
         return agent | static_cast<unsigned>(kind) << agent_bits |
                (reach == Reach::cta ? 1u << (agent_bits + 3) : 0);
