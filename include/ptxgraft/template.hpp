@@ -53,6 +53,12 @@ struct TemplateTunable {
     Choice usual;  ///< where a caller does not say it
 };
 
+/// What holds for every combination that the manifest allows.
+struct TemplateRequirement {
+    std::string that;  ///< an expression of tunables, dimensions and names
+    std::string why;
+};
+
 struct TemplateSite {
     std::string name, signature, meaning;
     std::string usual;                                          ///< what its default stub does
@@ -165,16 +171,21 @@ class PTXGRAFT_API Template {
     [[nodiscard]] const std::string& launch_rule() const;  ///< the same of its grid, in words; may be empty
     [[nodiscard]] const std::vector<TemplateDimension>& dimensions() const;
     [[nodiscard]] const std::vector<TemplateTunable>& tunables() const;
+    /// Shorthand of its expressions: a name and what it stands for, each of those before it.
+    [[nodiscard]] const std::vector<std::pair<std::string, std::string>>& names() const;
+    [[nodiscard]] const std::vector<TemplateRequirement>& requirements() const;
     [[nodiscard]] const std::vector<TemplateArgument>& arguments() const;
     [[nodiscard]] const std::vector<TemplateSite>& sites() const;
 
-    /// Every tunable: those that are given, the others as usual. Errors: Errc::choice_invalid for a name or a
-    /// value that there is not, and for a combination that the manifest rules out, with its reason.
-    [[nodiscard]] Expected<Choices> complete(const Choices& choices) const;
-    /// All combinations that the manifest allows: of a large family some hundred thousands.
-    [[nodiscard]] std::vector<Choices> combinations() const;
-    /// Of the copies of a site, as the manifest says; 0 where it does not. Errors: those of complete(),
-    /// Errc::site_unknown.
+    /// Every tunable: those that are given, the others as usual. `target` empty: the template's own. Errors:
+    /// Errc::choice_invalid for a name or a value that there is not, and for a combination that the manifest
+    /// rules out, for that target or for all, with its reason; Errc::target_differs.
+    [[nodiscard]] Expected<Choices> complete(const Choices& choices, std::string_view target = {}) const;
+    /// All combinations that the manifest allows: of a large family some hundred thousands. None for a target
+    /// that the template does not run on.
+    [[nodiscard]] std::vector<Choices> combinations(std::string_view target = {}) const;
+    /// Of the copies of a site, as the manifest says; 0 where it does not. Errors: those of complete() for
+    /// all targets, Errc::site_unknown.
     [[nodiscard]] Expected<std::uint64_t> copies(std::string_view site, const Choices& choices) const;
 
     /// Compiles it. `target` empty: the template's own. What `cuda` says counts too: a cache, more options.
@@ -188,7 +199,7 @@ class PTXGRAFT_API Template {
 
     /// From dimensions to a launch. `multiprocessors` is of the device that will run it, for kernels whose
     /// blocks stay. Errors: Errc::dimension_invalid for a name that there is not, one that is missing, or a
-    /// value that the manifest rules out; those of complete().
+    /// value that the manifest rules out; those of complete() for all targets.
     [[nodiscard]] Expected<TemplateLaunch> launch(const Dimensions& dimensions, const Choices& choices = {},
                                                   std::uint32_t multiprocessors = 1) const;
     /// Of its reference, whose tensors are the kernel's but for scratch, and whose outputs are .f64.

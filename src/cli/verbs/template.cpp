@@ -46,6 +46,13 @@ std::string values_text(const TemplateTunable& tunable) {
     return fmt::format("{}", fmt::join(texts, ", "));
 }
 
+void print_requirements(const Template& from) {
+    if (!from.requirements().empty()) fmt::print("\nrequires\n");
+    for (const TemplateRequirement& one : from.requirements()) fmt::print("  {}: {}\n", one.why, one.that);
+    if (!from.names().empty()) fmt::print("\nnames\n");
+    for (const auto& [name, meaning] : from.names()) fmt::print("  {} = {}\n", name, meaning);
+}
+
 void print_arguments(const Template& from) {
     fmt::print("\narguments\n");
     for (const TemplateArgument& one : from.arguments()) {
@@ -82,6 +89,7 @@ void describe(const Template& from) {
     if (!from.tunables().empty()) fmt::print("\ntunables\n");
     for (const TemplateTunable& one : from.tunables())
         fmt::print("  {:<16}{}: {}\n", one.name, one.meaning, values_text(one));
+    print_requirements(from);
     print_arguments(from);
     print_sites(from);
     if (!from.launch_rule().empty()) fmt::print("\nlaunch: {}\n", from.launch_rule());
