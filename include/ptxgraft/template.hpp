@@ -32,6 +32,7 @@
 
 #include "ptxgraft/choices.hpp"
 #include "ptxgraft/kernel.hpp"
+#include "ptxgraft/spare_registers.hpp"
 #include "ptxgraft/tensor_map.hpp"
 
 namespace ptxgraft {
@@ -66,8 +67,9 @@ struct TemplateSite {
     std::vector<std::pair<std::string, std::string>> operands;  ///< name, meaning
     std::string where;                                          ///< "hot" in the main loop, else "cold"
     std::string copies;  ///< an expression of tunables; empty where the manifest does not say it
-    /// By target: 32-bit registers that a stub may keep alive there before the kernel spills or a
-    /// multiprocessor holds a block less, as measured for the usual choices.
+    /// By target: 32-bit values that a stub may keep alive there before the kernel spills or a multiprocessor
+    /// holds a block less, as measured with the tunables of Template::choices_with(). With others there may
+    /// be fewer: Template::measure_spare_registers().
     std::map<std::string, std::uint32_t> spare_registers;
 };
 
@@ -187,6 +189,16 @@ class PTXGRAFT_API Template {
     /// Of the copies of a site, as the manifest says; 0 where it does not. Errors: those of complete() for
     /// all targets, Errc::site_unknown.
     [[nodiscard]] Expected<std::uint64_t> copies(std::string_view site, const Choices& choices) const;
+
+    /// The tunables that are not as usual where a manifest speaks of a site: none, or the first one or two
+    /// without which there is no such site. Errors: Errc::site_unknown.
+    [[nodiscard]] Expected<Choices> choices_with(std::string_view site) const;
+    /// How many values a stub may keep alive in each site with these tunables, on this target (empty: the
+    /// template's own). The entry, the target, and where `options.threads_per_block` is 0 the block and its
+    /// shared memory are the template's; `options.graft.cache` keeps PTX too. Errors: those of skeleton() and
+    /// of measure_spare_registers(); Errc::dimension_invalid where the block depends on a dimension.
+    [[nodiscard]] Expected<std::vector<SpareRegisters>> measure_spare_registers(
+        const Choices& choices = {}, std::string_view target = {}, SpareRegistersOptions options = {}) const;
 
     /// Compiles it. `target` empty: the template's own. What `cuda` says counts too: a cache, more options.
     /// Errors: those of complete() and of Skeleton::from_cuda; Errc::target_differs for a target that the
