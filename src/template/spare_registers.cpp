@@ -1,5 +1,5 @@
-// What a stub may keep alive in a template's sites: for which tunables a manifest says it, and measuring it for
-// others.
+// What a stub may keep alive in a template's sites: for which tunables a manifest says it, and measuring it
+// for others.
 
 #include <fmt/format.h>
 

@@ -35,8 +35,8 @@ PTXGRAFT_C_API ptxgraft_status ptxgraft_template_open(ptxgraft_template** opened
                                                       const char* folder);
 PTXGRAFT_C_API void ptxgraft_template_destroy(ptxgraft_template* opened);
 
-/** Text: what its manifest says, as JSON: name, meaning, target, entry, dimensions, tunables, names, requires,
-    arguments, sites, launch, outputs, numpy. */
+/** Text: what its manifest says, as JSON: name, meaning, target, entry, dimensions, tunables, names,
+    requires, arguments, sites, launch, outputs, numpy. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_template_get_description(char* text, size_t* size,
                                                                  const ptxgraft_template* from);
 /** Text: all tunables, "tile_m=64,type=f16": those of `tunables`, which may be null, and the others as usual.
