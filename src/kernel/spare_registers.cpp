@@ -127,6 +127,7 @@ class Measurer {
         while (std::ranges::any_of(climbs, [](const Climb& climb) { return !climb.is_done(); }))
             TRY(try_rungs(climbs));
         std::vector<SpareRegisters> all;
+        all.reserve(climbs.size());
         for (Climb& climb : climbs) all.push_back({climb.site->name, climb.fit, std::move(climb.loss)});
         return all;
     }
