@@ -40,6 +40,7 @@
 #include "ptxgraft/search_task.hpp"
 #include "ptxgraft/set.hpp"
 #include "ptxgraft/site.hpp"
+#include "ptxgraft/spare_registers.hpp"
 #include "ptxgraft/stack.hpp"
 #include "ptxgraft/static_cost.hpp"
 #include "ptxgraft/stub.hpp"

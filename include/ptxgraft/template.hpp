@@ -32,6 +32,7 @@
 
 #include "ptxgraft/choices.hpp"
 #include "ptxgraft/kernel.hpp"
+#include "ptxgraft/spare_registers.hpp"
 #include "ptxgraft/tensor_map.hpp"
 
 namespace ptxgraft {
@@ -53,6 +54,12 @@ struct TemplateTunable {
     Choice usual;  ///< where a caller does not say it
 };
 
+/// What holds for every combination that the manifest allows.
+struct TemplateRequirement {
+    std::string that;  ///< an expression of tunables, dimensions and names
+    std::string why;
+};
+
 struct TemplateSite {
     std::string name, signature, meaning;
     std::string usual;                                          ///< what its default stub does
@@ -60,8 +67,9 @@ struct TemplateSite {
     std::vector<std::pair<std::string, std::string>> operands;  ///< name, meaning
     std::string where;                                          ///< "hot" in the main loop, else "cold"
     std::string copies;  ///< an expression of tunables; empty where the manifest does not say it
-    /// By target: 32-bit registers that a stub may keep alive there before the kernel spills or a
-    /// multiprocessor holds a block less, as measured for the usual choices.
+    /// By target: 32-bit values that a stub may keep alive there before the kernel spills or a multiprocessor
+    /// holds a block less, as measured with the tunables of Template::choices_with(). With others there may
+    /// be fewer: Template::measure_spare_registers().
     std::map<std::string, std::uint32_t> spare_registers;
 };
 
@@ -165,17 +173,32 @@ class PTXGRAFT_API Template {
     [[nodiscard]] const std::string& launch_rule() const;  ///< the same of its grid, in words; may be empty
     [[nodiscard]] const std::vector<TemplateDimension>& dimensions() const;
     [[nodiscard]] const std::vector<TemplateTunable>& tunables() const;
+    /// Shorthand of its expressions: a name and what it stands for, each of those before it.
+    [[nodiscard]] const std::vector<std::pair<std::string, std::string>>& names() const;
+    [[nodiscard]] const std::vector<TemplateRequirement>& requirements() const;
     [[nodiscard]] const std::vector<TemplateArgument>& arguments() const;
     [[nodiscard]] const std::vector<TemplateSite>& sites() const;
 
-    /// Every tunable: those that are given, the others as usual. Errors: Errc::choice_invalid for a name or a
-    /// value that there is not, and for a combination that the manifest rules out, with its reason.
-    [[nodiscard]] Expected<Choices> complete(const Choices& choices) const;
-    /// All combinations that the manifest allows: of a large family some hundred thousands.
-    [[nodiscard]] std::vector<Choices> combinations() const;
-    /// Of the copies of a site, as the manifest says; 0 where it does not. Errors: those of complete(),
-    /// Errc::site_unknown.
+    /// Every tunable: those that are given, the others as usual. `target` empty: the template's own. Errors:
+    /// Errc::choice_invalid for a name or a value that there is not, and for a combination that the manifest
+    /// rules out, for that target or for all, with its reason; Errc::target_differs.
+    [[nodiscard]] Expected<Choices> complete(const Choices& choices, std::string_view target = {}) const;
+    /// All combinations that the manifest allows: of a large family some hundred thousands. None for a target
+    /// that the template does not run on.
+    [[nodiscard]] std::vector<Choices> combinations(std::string_view target = {}) const;
+    /// Of the copies of a site, as the manifest says; 0 where it does not. Errors: those of complete() for
+    /// all targets, Errc::site_unknown.
     [[nodiscard]] Expected<std::uint64_t> copies(std::string_view site, const Choices& choices) const;
+
+    /// The tunables that are not as usual where a manifest speaks of a site: none, or the first one or two
+    /// without which there is no such site. Errors: Errc::site_unknown.
+    [[nodiscard]] Expected<Choices> choices_with(std::string_view site) const;
+    /// How many values a stub may keep alive in each site with these tunables, on this target (empty: the
+    /// template's own). The entry, the target, and where `options.threads_per_block` is 0 the block and its
+    /// shared memory are the template's; `options.graft.cache` keeps PTX too. Errors: those of skeleton() and
+    /// of measure_spare_registers(); Errc::dimension_invalid where the block depends on a dimension.
+    [[nodiscard]] Expected<std::vector<SpareRegisters>> measure_spare_registers(
+        const Choices& choices = {}, std::string_view target = {}, SpareRegistersOptions options = {}) const;
 
     /// Compiles it. `target` empty: the template's own. What `cuda` says counts too: a cache, more options.
     /// Errors: those of complete() and of Skeleton::from_cuda; Errc::target_differs for a target that the
@@ -188,7 +211,7 @@ class PTXGRAFT_API Template {
 
     /// From dimensions to a launch. `multiprocessors` is of the device that will run it, for kernels whose
     /// blocks stay. Errors: Errc::dimension_invalid for a name that there is not, one that is missing, or a
-    /// value that the manifest rules out; those of complete().
+    /// value that the manifest rules out; those of complete() for all targets.
     [[nodiscard]] Expected<TemplateLaunch> launch(const Dimensions& dimensions, const Choices& choices = {},
                                                   std::uint32_t multiprocessors = 1) const;
     /// Of its reference, whose tensors are the kernel's but for scratch, and whose outputs are .f64.

@@ -8,8 +8,8 @@
 
 namespace ptxgraft {
 
-/// An object with `name`, `meaning`, `target`, `source`, `entry`, `dimensions`, `tunables`, `arguments`,
-/// `sites`, `launch`, `outputs`, `numpy`.
+/// An object with `name`, `meaning`, `target`, `source`, `entry`, `dimensions`, `tunables`, `names`,
+/// `requires`, `arguments`, `sites`, `launch`, `outputs`, `numpy`.
 [[nodiscard]] PTXGRAFT_API std::string json_text(const Template& from);
 
 }  // namespace ptxgraft

@@ -40,8 +40,10 @@ class Names {
     /// The word that a name stands for; empty for a number or another name.
     [[nodiscard]] std::string_view word_of(std::string_view name) const;
 
-  private:
+    /// The number that a name stands for, or the one of its word.
     [[nodiscard]] std::optional<std::int64_t> find(std::string_view name) const;
+
+  private:
     std::map<std::string, std::int64_t, std::less<>> numbers_;
     std::map<std::string, std::string, std::less<>> words_;
     std::map<std::string, std::int64_t, std::less<>> ids_;  // of words

@@ -39,9 +39,11 @@ Json json_of(const TemplateArgument& argument) {
     return json;
 }
 
-Json json_of(const TemplateSite& site) {
-    Json operands = Json::object();
+Json json_of(const Template& from, const TemplateSite& site) {
+    Json operands = Json::object(), with = Json::object();
     for (const auto& [name, meaning] : site.operands) operands[name] = meaning;
+    for (const auto& [name, value] : from.choices_with(site.name).value_or(Choices{}))
+        with[name] = choice_json(value);
     return {{"signature", site.signature},
             {"operands", std::move(operands)},
             {"default", site.usual},
@@ -49,19 +51,23 @@ Json json_of(const TemplateSite& site) {
             {"law", site.law},
             {"where", site.where},
             {"copies", site.copies},
-            {"spare_registers", site.spare_registers}};
+            {"spare_registers", site.spare_registers},
+            {"spare_registers_with", std::move(with)}};
 }
 
 Json json_of(const Template& from) {
-    Json dimensions = Json::object(), tunables = Json::object(), sites = Json::object();
-    Json arguments = Json::array();
+    Json dimensions = Json::object(), tunables = Json::object(), names = Json::object();
+    Json requirements = Json::array(), arguments = Json::array(), sites = Json::object();
     for (const TemplateDimension& one : from.dimensions()) dimensions[one.name] = json_of(one);
     for (const TemplateTunable& one : from.tunables())
         tunables[one.name] = {{"meaning", one.meaning},
                               {"values", values_json(one.values)},
                               {"default", choice_json(one.usual)}};
+    for (const auto& [name, meaning] : from.names()) names[name] = meaning;
+    for (const TemplateRequirement& one : from.requirements())
+        requirements.push_back({{"that", one.that}, {"why", one.why}});
     for (const TemplateArgument& one : from.arguments()) arguments.push_back(json_of(one));
-    for (const TemplateSite& one : from.sites()) sites[one.name] = json_of(one);
+    for (const TemplateSite& one : from.sites()) sites[one.name] = json_of(from, one);
     return {{"name", from.name()},
             {"meaning", from.meaning()},
             {"target", from.target()},
@@ -69,6 +75,8 @@ Json json_of(const Template& from) {
             {"entry", from.entry()},
             {"dimensions", std::move(dimensions)},
             {"tunables", std::move(tunables)},
+            {"names", std::move(names)},
+            {"requires", std::move(requirements)},
             {"arguments", std::move(arguments)},
             {"sites", std::move(sites)},
             {"launch", from.launch_rule()},

@@ -27,7 +27,7 @@ constexpr std::uint64_t most_bytes = std::uint64_t{1} << 46;  // of a tensor
 // All names of a launch.
 Expected<Names> launch_names(const Template::Data& data, const Choices& complete,
                              const Dimensions& dimensions, std::uint32_t multiprocessors) {
-    Names names = templates::names_of(data, complete);
+    Names names = templates::names_of(data, complete, {});
     names.set("multiprocessors", multiprocessors);
     std::vector<std::string> known;
     for (const TemplateDimension& dimension : data.dimensions) known.push_back(dimension.name);
@@ -62,10 +62,10 @@ Expected<void> check_dimensions(const Template::Data& data, const Names& names) 
                     fmt::format("{} is a multiple of {}, not {}{}{}", dimension.name, multiple, value,
                                 dimension.why.empty() ? "" : ": ", dimension.why));
     }
-    for (const templates::Requirement& requirement : data.requirements)
-        if (TRY(names.value(requirement.that, data.manifest)) == 0)
+    for (std::size_t i = 0; i < data.requirements.size(); ++i)
+        if (TRY(names.value(data.conditions[i], data.manifest)) == 0)
             return fail(Errc::dimension_invalid,
-                        fmt::format("{} ({})", requirement.why, requirement.that.text));
+                        fmt::format("{} ({})", data.requirements[i].why, data.requirements[i].that));
     return {};
 }
 
@@ -260,7 +260,7 @@ class LaunchMaker {
 
 Expected<TemplateLaunch> Template::launch(const Dimensions& dimensions, const Choices& choices,
                                           std::uint32_t multiprocessors) const {
-    const Choices complete = TRY(this->complete(choices));
+    const Choices complete = TRY(templates::complete(*data_, choices, {}));
     const Names names = TRY(launch_names(*data_, complete, dimensions, multiprocessors));
     TRY(check_dimensions(*data_, names));
     return LaunchMaker(*data_, names).make();
@@ -270,7 +270,7 @@ Expected<TemplateLaunch> Template::reference_launch(const Dimensions& dimensions
                                                     const Choices& choices) const {
     if (!data_->reference)
         return fail(Errc::manifest_invalid, fmt::format("{} has no \"reference\"", data_->name));
-    const Choices complete = TRY(this->complete(choices));
+    const Choices complete = TRY(templates::complete(*data_, choices, {}));
     const Names names = TRY(launch_names(*data_, complete, dimensions, 1));
     TRY(check_dimensions(*data_, names));
     return LaunchMaker(*data_, names).make_reference();
@@ -279,7 +279,7 @@ Expected<TemplateLaunch> Template::reference_launch(const Dimensions& dimensions
 Expected<TemplateTolerance> Template::tolerance(const Dimensions& dimensions, const Choices& choices) const {
     TemplateTolerance tolerance = data_->tolerance;
     if (!data_->per) return tolerance;
-    const Choices complete = TRY(this->complete(choices));
+    const Choices complete = TRY(templates::complete(*data_, choices, {}));
     const Names names = TRY(launch_names(*data_, complete, dimensions, 1));
     tolerance.absolute *= static_cast<double>(TRY(names.value(*data_->per, data_->manifest)));
     return tolerance;

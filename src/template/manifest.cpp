@@ -76,10 +76,10 @@ class ManifestReader {
         : manifest_(std::move(manifest)), folder_(std::move(folder)) {}
 
     Expected<Template::Data> read(const JsonValue& member) {
-        TRY(check_keys(
-            member, "a skeleton",
-            {"name", "like", "source", "entry", "meaning", "target", "dimensions", "tunables", "names",
-             "requires", "arguments", "sites", "launch", "reference", "numpy", "output", "tolerance"}));
+        TRY(check_keys(member, "a skeleton",
+                       {"name", "like", "source", "entry", "meaning", "target", "dimensions", "tunables",
+                        "names", "requires", "macros", "arguments", "sites", "launch", "reference", "numpy",
+                        "output", "tolerance"}));
         data_ = {};
         data_.manifest = manifest_;
         data_.folder = folder_;
@@ -87,6 +87,8 @@ class ManifestReader {
         TRY(read_dimensions(member));
         TRY(read_tunables(member));
         TRY(read_names(member));
+        TRY(read_requirements(member));
+        TRY(read_macros(member));
         TRY(read_arguments(member));
         TRY(read_sites(member));
         TRY(read_launches(member));
@@ -172,9 +174,15 @@ class ManifestReader {
             TRY(check_kind(*list, JsonKind::object, "names"));
             for (const JsonValue& item : list->items) {
                 TRY(take_name(item));
-                data_.names.emplace_back(item.key, TRY(formula_of(item, item.key)));
+                Formula formula = TRY(formula_of(item, item.key));
+                data_.names.emplace_back(item.key, formula.text);
+                data_.meanings.push_back(std::move(formula));
             }
         }
+        return {};
+    }
+
+    Expected<void> read_requirements(const JsonValue& member) {
         const JsonValue* const list = member.find("requires");
         if (list == nullptr) return {};
         TRY(check_kind(*list, JsonKind::array, "requires"));
@@ -182,7 +190,19 @@ class ManifestReader {
             TRY(check_keys(item, "requires", {"that", "why"}));
             const JsonValue* const that = TRY(needed(item, "that"));
             Formula formula = TRY(formula_of(*that, "that"));
-            data_.requirements.push_back({std::move(formula), TRY(needed_text(item, "why"))});
+            data_.requirements.push_back({formula.text, TRY(needed_text(item, "why"))});
+            data_.conditions.push_back(std::move(formula));
+        }
+        return {};
+    }
+
+    Expected<void> read_macros(const JsonValue& member) {
+        const JsonValue* const list = member.find("macros");
+        if (list == nullptr) return {};
+        TRY(check_kind(*list, JsonKind::object, "macros"));
+        for (const JsonValue& item : list->items) {
+            TRY(take_name(item));
+            data_.macros.emplace_back(item.key, TRY(formula_of(item, item.key)));
         }
         return {};
     }
@@ -191,7 +211,7 @@ class ManifestReader {
     Expected<void> take_name(const JsonValue& item) {
         if (!is_name(item.key))
             return mistake(item.key_span, fmt::format("\"{}\" is no name: letters, digits and _", item.key));
-        if (item.key == "sizeof" || item.key == "multiprocessors" ||
+        if (item.key == "sizeof" || item.key == "multiprocessors" || item.key == shared_memory_name ||
             std::find(taken_.begin(), taken_.end(), item.key) != taken_.end())
             return mistake(item.key_span, fmt::format("\"{}\" stands for something else already", item.key));
         taken_.push_back(item.key);

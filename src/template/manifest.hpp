@@ -51,12 +51,6 @@ struct ReferenceRule {
     LaunchRule launch;
 };
 
-/// A combination that has to be so.
-struct Requirement {
-    Formula that;
-    std::string why;
-};
-
 }  // namespace ptxgraft::templates
 
 namespace ptxgraft {
@@ -69,8 +63,12 @@ struct Template::Data {
     std::vector<TemplateDimension> dimensions;
     std::vector<templates::Formula> multiples;  ///< of `dimensions`; empty texts: of 1
     std::vector<TemplateTunable> tunables;
-    std::vector<std::pair<std::string, templates::Formula>> names;
-    std::vector<templates::Requirement> requirements;
+    std::vector<std::pair<std::string, std::string>> names;
+    std::vector<templates::Formula> meanings;  ///< of `names`
+    std::vector<TemplateRequirement> requirements;
+    std::vector<templates::Formula> conditions;  ///< of `requirements`
+    /// What the source has as macros beside its tunables.
+    std::vector<std::pair<std::string, templates::Formula>> macros;
     std::vector<TemplateArgument> arguments;
     std::vector<templates::ArgumentRule> rules;  ///< of `arguments`
     std::vector<TemplateSite> sites;
@@ -91,10 +89,17 @@ namespace templates {
 /// folders that were searched.
 [[nodiscard]] Expected<std::string> template_folder(const std::string& given);
 
-/// The names of the tunables that are chosen, and all words.
-[[nodiscard]] Names names_of(const Template::Data& data, const Choices& choices);
+/// What expressions call the shared memory that a block may have.
+inline constexpr std::string_view shared_memory_name = "shared_bytes_per_block";
+
+/// The names of the tunables that are chosen, all words, and the target's `shared_bytes_per_block`: where
+/// `target` is empty, the most that one of the template's targets has.
+[[nodiscard]] Names names_of(const Template::Data& data, const Choices& choices, std::string_view target);
 /// With everything of `data.names` that can be computed.
 [[nodiscard]] Expected<void> add_derived(const Template::Data& data, Names& names);
+/// Template::complete, where an empty target stands for any of the template's.
+[[nodiscard]] Expected<Choices> complete(const Template::Data& data, const Choices& choices,
+                                         std::string_view target);
 
 }  // namespace templates
 }  // namespace ptxgraft

@@ -6,7 +6,7 @@
 // in its own way. The other sites, and all other arguments, are those of mma.cu.
 #include "mma_quantised.cuh"
 
-extern "C" __global__ void __launch_bounds__(threads)
+extern "C" __global__ void __launch_bounds__(threads, blocks)
     gemm_quantised(const Element* a, const unsigned char* b, const float* scale_b, const float* bias,
                    const float* row_scale, const float* column_scale, const Result* residual, Result* c,
                    unsigned m, unsigned n, unsigned k, unsigned pitch_a, unsigned pitch_b,

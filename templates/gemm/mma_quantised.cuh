@@ -9,6 +9,11 @@
 
 constexpr Narrow type_b = Narrow::TYPE_B;
 
+// Blocks that a multiprocessor holds: as many as shared memory is enough for, of which the assembler knows
+// nothing, but no more than leave registers for stubs. Left to itself it spills what lives across the main
+// loop, for blocks that shared memory has no room for.
+constexpr unsigned blocks = BLOCKS;
+
 // A tile of b as it is stored: a row of bytes for each column. Neither copies nor pieces of 16 elements, of
 // which a warp reads 32 that follow each other, need a permutation.
 struct StoredTile {

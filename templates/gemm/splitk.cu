@@ -1,7 +1,6 @@
 // c = a b where c has few tiles and k is long: `splits` blocks share a tile of c, each with a part of k, so
 // that there are blocks for all multiprocessors. Elements, layouts and sites are those of mma.cu; splitk.cuh
 // says how blocks share.
-#define EPILOGUE unrolled  // the one that splitk.cuh has a use for
 #include "splitk.cuh"
 
 extern "C" __global__ void __launch_bounds__(threads)

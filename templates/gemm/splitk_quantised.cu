@@ -3,7 +3,7 @@
 #include "mma_quantised.cuh"
 #include "splitk.cuh"
 
-extern "C" __global__ void __launch_bounds__(threads)
+extern "C" __global__ void __launch_bounds__(threads, blocks)
     gemm_splitk_quantised(const Element* a, const unsigned char* b, const float* scale_b, const float* bias,
                           const float* row_scale, const float* column_scale, const Result* residual,
                           Accumulator* partials, unsigned* arrived, Result* c, unsigned m, unsigned n,

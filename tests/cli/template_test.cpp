@@ -32,6 +32,15 @@ TEST_F(Cli, TemplatesAreListed) {
     ASSERT_NE(gemm, json.end());
     EXPECT_EQ((*gemm)["sites"]["epilogue"]["copies"], "16");
     EXPECT_EQ((*gemm)["arguments"][0]["shape"], Json({"m", "k"}));
+    const auto mma =
+        std::find_if(json.begin(), json.end(), [](const Json& t) { return t["name"] == "gemm/mma"; });
+    ASSERT_NE(mma, json.end());
+    EXPECT_EQ((*mma)["requires"].back(),
+              Json({{"that", "shared <= shared_bytes_per_block"}, {"why", "shared memory of a block"}}));
+    EXPECT_TRUE((*mma)["names"].contains("shared"));
+    EXPECT_EQ((*mma)["sites"]["epilogue"]["spare_registers_with"], Json::object());
+    EXPECT_EQ((*mma)["sites"]["reduce"]["spare_registers_with"],
+              Json({{"epilogue", "compact"}, {"statistic", "row"}}));
     EXPECT_THAT(ptxgraft({"templates", "--templates", "nowhere"}).err, HasSubstr("cannot open nowhere"));
 }
 
@@ -55,6 +64,40 @@ TEST_F(Cli, TemplateIsDescribed) {
     for (const char* const how : {"--describe", "--source", "--json"})
         EXPECT_THAT(ptxgraft({"template", "attention/simt", "--set", "width=3", how}).err,
                     HasSubstr("attention/simt has no tunable width; it has head_dim"));
+}
+
+TEST_F(Cli, TemplatesSayWhatTheyRequire) {
+    const Result text = ptxgraft({"template", "gemm/mma"});
+    EXPECT_THAT(text.out, AllOf(HasSubstr("\nrequires\n  "),
+                                HasSubstr("  shared memory of a block: shared <= shared_bytes_per_block\n"),
+                                HasSubstr("\nnames\n  threads = 32 * warps\n"),
+                                HasSubstr(" registers to spare on sm_80, with the usual tunables\n"),
+                                HasSubstr("with the usual tunables but epilogue=compact, statistic=row\n")));
+    const std::vector<std::string> large = {"template", "gemm/mma", "--set",
+                                            "tile_m=128,tile_n=256,warps=8,stages=5", "--target"};
+    const auto for_target = [&](const char* target) {
+        auto arguments = large;
+        arguments.emplace_back(target);
+        return ptxgraft(arguments);
+    };
+    EXPECT_EQ(for_target("sm_90a").status, 0);
+    EXPECT_THAT(for_target("sm_86").err, HasSubstr("which is 101376 for sm_86"));
+}
+
+TEST_F(Cli, TemplateMeasuresWhatStubsMayKeepAlive) {
+    const Result text = ptxgraft({"template", "elementwise/simple", "--spare-registers", "--most", "4"});
+    ASSERT_EQ(text.status, 0) << text.err;
+    EXPECT_EQ(text.out, "function        4 or more\n");
+    const Json json =
+        Json::parse(ptxgraft({"template", "norm/rms", "--set", "threads=512,vectors=2", "--target", "sm_90a",
+                              "--spare-registers", "--site", "epilogue", "--json"})
+                        .out);
+    EXPECT_EQ(json["target"], "sm_90a");
+    EXPECT_EQ(json["tunables"]["threads"], 512);
+    ASSERT_EQ(json["sites"].size(), 1u);
+    EXPECT_GT(json["sites"]["epilogue"]["spare_registers"], 0);
+    EXPECT_EQ(ptxgraft({"template", "norm/rms", "--spare-registers", "--site", "none"}).status, 1);
+    EXPECT_EQ(ptxgraft({"template", "norm/rms", "--site", "epilogue"}).status, 2);
 }
 
 TEST_F(Cli, TemplateBecomesPtx) {

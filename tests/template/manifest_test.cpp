@@ -5,7 +5,7 @@
 #include <array>
 #include <cmath>
 
-#include "ptxgraft/template.hpp"
+#include "ptxgraft/template_json.hpp"
 #include "support/files.hpp"
 
 namespace ptxgraft {
@@ -41,6 +41,7 @@ const std::string good = R"json({"family": "rows", "skeletons": [{
     "threads": {"values": [64, 128], "default": 128, "meaning": "of a block"}},
   "names": {"vectors": "columns * sizeof(type) / 16"},
   "requires": [{"that": "type != bf16 || threads == 64", "why": "bf16 has few vectors"}],
+  "macros": {"blocks": "shared_bytes_per_block / 1024 / threads"},
   "arguments": [
     {"name": "x", "type": "type", "shape": ["batch", "rows", "columns"], "access": "in", "range": [0, 1],
      "map": {"box": ["16 / sizeof(type)", 8, 1], "swizzle": "none", "l2": "128B"}},
@@ -126,6 +127,45 @@ TEST(Manifest, TunablesAreCompletedAndChecked) {
     EXPECT_THAT(why({{"type", "bf16"}}), HasSubstr("bf16 has few vectors"));
     EXPECT_EQ(*scale->copies("epilogue", {{"threads", 64}}), 2u);
     EXPECT_EQ(scale->copies("prologue", {}).error().code, Errc::site_unknown);
+}
+
+// What a block's shared memory has room for is the target's.
+TEST(Manifest, RequirementsMayBeOfTheTarget) {
+    std::string text = good;
+    const std::string condition = "type != bf16 || threads == 64", why = "bf16 has few vectors";
+    text.replace(text.find(condition), condition.size(), "threads * 1536 <= shared_bytes_per_block");
+    text.replace(text.find(why), why.size(), "shared memory");
+    const Family family(text);
+    family.write("scale.cu", "extern \"C\" __global__ void scale(int* x) { *x = BLOCKS; }");
+    const auto scale = family.find("rows/scale");
+    ASSERT_TRUE(scale) << describe(scale.error());
+    EXPECT_EQ(
+        message(scale->complete({}).error()),
+        "the tunables cannot be set so: shared memory (threads * 1536 <= shared_bytes_per_block, which is "
+        "166912 for sm_80)");
+    EXPECT_TRUE(scale->complete({}, "sm_90a"));
+    EXPECT_TRUE(scale->complete({{"threads", 64}}, "sm_86"));
+    EXPECT_EQ(scale->complete({}, "sm_75").error().code, Errc::target_differs);
+    EXPECT_EQ(scale->combinations().size(), 3u);
+    EXPECT_EQ(scale->combinations("sm_90a").size(), 6u);
+    EXPECT_EQ(scale->combinations("sm_75").size(), 0u);
+    EXPECT_TRUE(scale->launch({{"rows", 5}, {"columns", 8}}));  // whose target is not known
+    EXPECT_EQ(scale->skeleton({}).error().code, Errc::choice_invalid);
+    const auto skeleton = scale->skeleton({}, "sm_90a");
+    ASSERT_TRUE(skeleton) << describe(skeleton.error());
+    EXPECT_THAT(skeleton->ptx(), HasSubstr(", 1;"));  // 227 KiB of 128 threads
+    EXPECT_THAT(scale->skeleton({{"threads", 64}}, "sm_90a")->ptx(), HasSubstr(", 3;"));
+}
+
+TEST(Manifest, SaysWhatItRequires) {
+    const auto scale = Family(good).find("rows/scale");
+    ASSERT_EQ(scale->requirements().size(), 1u);
+    EXPECT_EQ(scale->requirements()[0].that, "type != bf16 || threads == 64");
+    EXPECT_EQ(scale->requirements()[0].why, "bf16 has few vectors");
+    EXPECT_THAT(scale->names(), ElementsAre(testing::Pair("vectors", "columns * sizeof(type) / 16")));
+    EXPECT_THAT(
+        json_text(*scale),
+        HasSubstr(R"json("requires":[{"that":"type != bf16 || threads == 64","why":"bf16 has few)json"));
 }
 
 TEST(Manifest, DimensionsAreChecked) {
@@ -231,6 +271,10 @@ TEST(Manifest, EveryMistakeHasItsPlace) {
         {R"(["f32", "bf16", "e4m3"])", R"(["f32", "b f16", "e4m3"])", R"("b f16" is no word)"},
         {R"("names": {"vectors")", R"("names": {"rows")", R"("rows" stands for something else already)"},
         {R"("that": "type != bf16 || threads == 64")", R"("that": true)", R"("that" is an expression)"},
+        {R"("macros": {"blocks")", R"("macros": {"threads")",
+         R"("threads" stands for something else already)"},
+        {R"("names": {"vectors")", R"("names": {"shared_bytes_per_block")",
+         "stands for something else already"},
         {R"("name": "weight")", R"("name": "x")", "two arguments are named x"},
         {R"("type": "f32", "shape": ["columns"])", R"("type": "f33", "shape": ["columns"])", "not f33"},
         {R"("access": "out")", R"("access": "written")", R"("access" is one of in, out, mod, scratch)"},

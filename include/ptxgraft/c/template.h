@@ -35,16 +35,17 @@ PTXGRAFT_C_API ptxgraft_status ptxgraft_template_open(ptxgraft_template** opened
                                                       const char* folder);
 PTXGRAFT_C_API void ptxgraft_template_destroy(ptxgraft_template* opened);
 
-/** Text: what its manifest says, as JSON: name, meaning, target, entry, dimensions, tunables, arguments,
-    sites, launch, outputs, numpy. */
+/** Text: what its manifest says, as JSON: name, meaning, target, entry, dimensions, tunables, names,
+    requires, arguments, sites, launch, outputs, numpy. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_template_get_description(char* text, size_t* size,
                                                                  const ptxgraft_template* from);
 /** Text: all tunables, "tile_m=64,type=f16": those of `tunables`, which may be null, and the others as usual.
-    PTXGRAFT_STATUS_choice_invalid says why a combination is ruled out. */
+    PTXGRAFT_STATUS_choice_invalid says why a combination is ruled out for the template's own target. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_template_get_tunables(char* text, size_t* size,
                                                               const ptxgraft_template* from,
                                                               const char* tunables);
-/** Text: all combinations that the manifest allows, a line each: of a large family some hundred thousands. */
+/** Text: all combinations that the manifest allows for the template's own target, a line each: of a large
+    family some hundred thousands. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_template_get_combinations(char* text, size_t* size,
                                                                   const ptxgraft_template* from);
 /** How near a result has to be: |result - wanted| <= relative |wanted| + absolute. `dimensions` are

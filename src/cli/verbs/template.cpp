@@ -34,7 +34,9 @@ struct TemplateFlags {
     std::vector<std::string> null;
     std::uint32_t multiprocessors = 1;
     std::optional<std::uint64_t> inputs;  // the seed
-    bool source = false, describe = false, json = false;
+    std::vector<std::string> measured;    // sites
+    std::uint32_t most = 64;              // values that are tried
+    bool source = false, describe = false, json = false, measure = false;
 };
 
 // ---- what a manifest says
@@ -44,6 +46,13 @@ std::string values_text(const TemplateTunable& tunable) {
     for (const Choice& value : tunable.values)
         texts.push_back(value == tunable.usual ? value.text + " (default)" : value.text);
     return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+void print_requirements(const Template& from) {
+    if (!from.requirements().empty()) fmt::print("\nrequires\n");
+    for (const TemplateRequirement& one : from.requirements()) fmt::print("  {}: {}\n", one.why, one.that);
+    if (!from.names().empty()) fmt::print("\nnames\n");
+    for (const auto& [name, meaning] : from.names()) fmt::print("  {} = {}\n", name, meaning);
 }
 
 void print_arguments(const Template& from) {
@@ -59,14 +68,24 @@ void print_arguments(const Template& from) {
     }
 }
 
+// As the manifest has them, and with which tunables that was.
+void print_spare_registers(const Template& from, const TemplateSite& site) {
+    if (site.spare_registers.empty()) return;
+    std::string tunables = "the usual tunables";
+    const Choices with = take(from.choices_with(site.name));
+    for (const auto& [name, value] : with)
+        tunables += fmt::format("{} {}={}", name == with.begin()->first ? " but" : ",", name, value.text);
+    for (const auto& [target, registers] : site.spare_registers)
+        fmt::print("  {} registers to spare on {}, with {}\n", registers, target, tunables);
+}
+
 void print_sites(const Template& from) {
     for (const TemplateSite& one : from.sites()) {
         fmt::print("\nsite {} ({})\n  {}\n  {}\n  default: {}\n", one.name, one.where, one.signature,
                    one.meaning, one.usual);
         if (!one.law.empty()) fmt::print("  law: {}\n", one.law);
         for (const auto& [operand, meaning] : one.operands) fmt::print("    {:<14}{}\n", operand, meaning);
-        for (const auto& [target, registers] : one.spare_registers)
-            fmt::print("  {} registers to spare on {}\n", registers, target);
+        print_spare_registers(from, one);
     }
 }
 
@@ -82,6 +101,7 @@ void describe(const Template& from) {
     if (!from.tunables().empty()) fmt::print("\ntunables\n");
     for (const TemplateTunable& one : from.tunables())
         fmt::print("  {:<16}{}: {}\n", one.name, one.meaning, values_text(one));
+    print_requirements(from);
     print_arguments(from);
     print_sites(from);
     if (!from.launch_rule().empty()) fmt::print("\nlaunch: {}\n", from.launch_rule());
@@ -210,14 +230,53 @@ void write_launch(const TemplateFlags& flags, const Template& from) {
     if (flags.inputs) write_inputs(launch, folder, *flags.inputs, null);
 }
 
+// ---- what stubs may keep alive
+
+Json measured_json(const Template& from, const Choices& complete, std::string_view target,
+                   const std::vector<SpareRegisters>& all) {
+    Json tunables = Json::object(), sites = Json::object();
+    for (const auto& [name, value] : complete) {
+        const auto number = magnitude(value.text);
+        tunables[name] = number ? Json(*number) : Json(value.text);
+    }
+    for (const SpareRegisters& one : all) {
+        sites[one.site] = {{"spare_registers", one.registers}};
+        if (!one.loss.empty()) sites[one.site]["loss"] = one.loss;
+    }
+    return {{"template", from.name()},
+            {"target", target},
+            {"tunables", std::move(tunables)},
+            {"sites", std::move(sites)}};
+}
+
+void measure_registers(const TemplateFlags& flags, const Template& from) {
+    const Choices choices = choices_of(flags.chosen);
+    const std::string target = flags.cuda.target.empty() ? from.target() : flags.cuda.target;
+    const std::optional<Cache> cache = open_cache(flags.cuda.cache);
+    SpareRegistersOptions options{.sites = flags.measured, .most = flags.most};
+    options.graft.cache = cache ? &*cache : nullptr;
+    if (!flags.chosen.dimensions.empty()) {
+        const LaunchConfig launch = take(from.launch(dimensions_of(flags.chosen), choices)).config;
+        options.threads_per_block = launch.block.x * launch.block.y * launch.block.z;
+        options.dynamic_shared_bytes = launch.shared_bytes;
+    }
+    const auto all = take(from.measure_spare_registers(choices, target, options));
+    if (flags.json) return print_json(measured_json(from, take(from.complete(choices, target)), target, all));
+    for (const SpareRegisters& one : all)
+        fmt::print("{:<16}{}{}\n", one.site, one.registers,
+                   one.loss.empty() ? " or more" : fmt::format("; one more: {}", one.loss));
+}
+
 void show_template(const TemplateFlags& flags) {
     const Template from = find_template(flags.chosen);
     if (!flags.launch_folder.empty()) return write_launch(flags, from);
-    if (!flags.chosen.dimensions.empty()) fail_usage("--dims is for --launch DIR");
     if (!flags.null.empty()) fail_usage("--null is for --launch DIR");
     if (!flags.chosen.numbers.empty()) fail_usage("--value is for --launch DIR");
     if (flags.inputs) fail_usage("--inputs is for --launch DIR");
-    take(from.complete(choices_of(flags.chosen)));
+    if (flags.measure) return measure_registers(flags, from);
+    if (!flags.chosen.dimensions.empty()) fail_usage("--dims is for --launch DIR and --spare-registers");
+    if (!flags.measured.empty()) fail_usage("--site is for --spare-registers");
+    take(from.complete(choices_of(flags.chosen), flags.cuda.target));
     if (!flags.output.empty())
         return take(
             write_file(flags.output, compile_template(from, choices_of(flags.chosen), flags.cuda).ptx()));
@@ -268,6 +327,12 @@ void add_template(CLI::App& app) {
                      "SEED: write random inputs there too; places and lengths that may be null pointers are");
     verb->add_option("--null", flags->null, "Tensors that are null pointers in the launch: bias,scale")
         ->delimiter(',');
+    verb->add_flag("--spare-registers", flags->measure,
+                   "Measure how many values a stub may keep alive in each site, with the tunables of --set");
+    verb->add_option("--site", flags->measured, "Of --spare-registers: which sites (default: all)")
+        ->delimiter(',');
+    verb->add_option("--most", flags->most, "Of --spare-registers: values that are tried (default: 64)")
+        ->check(CLI::Range(1, 256));
     verb->add_option("--multiprocessors", flags->multiprocessors,
                      "Of the device, for kernels whose blocks stay")
         ->check(CLI::Range(1, 1 << 16));

@@ -91,7 +91,7 @@ class Template(Handle):
 
     @property
     def description(self) -> dict[str, Any]:
-        """What its manifest says: name, meaning, target, entry, dimensions, tunables, arguments, sites, launch, outputs, numpy."""
+        """What its manifest says: name, meaning, target, entry, dimensions, tunables, names, requires, arguments, sites, launch, …"""
         description: dict[str, Any] = json.loads(text_of(lib.ptxgraft_template_get_description, self._handle))
         return description
 
