@@ -28,6 +28,7 @@ std::string macro_of(std::string_view name) {
 
 std::vector<std::string> texts_of(const std::vector<Choice>& values) {
     std::vector<std::string> texts;
+    texts.reserve(values.size());
     for (const Choice& value : values) texts.push_back(value.text);
     return texts;
 }

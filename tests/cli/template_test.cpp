@@ -16,7 +16,8 @@ using Json = nlohmann::json;
 // The numbers of a file, behind NumPy's header.
 std::vector<float> floats_of(const fs::path& path) {
     const std::string bytes = read_file(path);
-    const std::size_t header = 10 + static_cast<unsigned char>(bytes.at(8)) + 256 * bytes.at(9);
+    const auto byte = [&](std::size_t at) -> std::size_t { return static_cast<unsigned char>(bytes.at(at)); };
+    const std::size_t header = 10 + byte(8) + 256 * byte(9);
     std::vector<float> values((bytes.size() - header) / sizeof(float));
     std::memcpy(values.data(), bytes.data() + header, values.size() * sizeof(float));
     return values;
