@@ -40,9 +40,7 @@ void count(benchmark::State& state, double operations) {
 }
 
 void run_mma(benchmark::State& state, const Mma& mma) {
-    const auto engine = static_cast<MatrixEngine>(state.range(0));
-    if (!has_engine(engine)) return state.SkipWithError("not this processor");
-    select_engine(engine);
+    select_engine(static_cast<MatrixEngine>(state.range(0)));
     const FragmentSizes sizes = fragment_sizes(mma);
     Fragments a(sizes.a), b(sizes.b), d(sizes.d);
     std::memset(d.registers.data(), 0, sizes.d * sizeof(Register));
@@ -56,9 +54,7 @@ void run_mma(benchmark::State& state, const Mma& mma) {
 }
 
 void run_wgmma(benchmark::State& state, Wgmma wgmma, bool a_in_registers) {
-    const auto engine = static_cast<MatrixEngine>(state.range(0));
-    if (!has_engine(engine)) return state.SkipWithError("not this processor");
-    select_engine(engine);
+    select_engine(static_cast<MatrixEngine>(state.range(0)));
     wgmma.n = static_cast<std::uint16_t>(state.range(1));
     Fragments a(4), d(accumulator_size(wgmma));
     std::memset(d.registers.data(), 0, d.registers.size() * sizeof(Register));
@@ -224,6 +220,17 @@ void BM_Ptx_wgmma_m64n256k16_bf16(benchmark::State& state) {
              128, 2.0 * 64 * 256 * 16);
 }
 
+// Those that this processor has.
+void engines(benchmark::internal::Benchmark* bench) {
+    for (const int engine : {0, 1, 2})
+        if (has_engine(static_cast<MatrixEngine>(engine))) bench->Arg(engine);
+}
+void engines_and_widths(benchmark::internal::Benchmark* bench) {
+    for (const int width : {64, 256})
+        for (const int engine : {0, 1, 2})
+            if (has_engine(static_cast<MatrixEngine>(engine))) bench->Args({engine, width});
+}
+
 #define PTXGRAFT_LOOP(name) BENCHMARK(name)->ArgName("fast")->Arg(1)->Arg(0)
 PTXGRAFT_LOOP(BM_Ptx_mma_m16n8k16_bf16);
 PTXGRAFT_LOOP(BM_Ptx_ldmatrix_and_mma);
@@ -231,8 +238,8 @@ PTXGRAFT_LOOP(BM_Ptx_wmma_loads_and_mma);
 PTXGRAFT_LOOP(BM_Ptx_wgmma_m64n256k16_bf16);
 
 // The version (0 plain, 1 AVX2, 2 AVX-512); for wgmma also N.
-#define PTXGRAFT_MMA(name) BENCHMARK(name)->ArgName("version")->DenseRange(0, 2)
-#define PTXGRAFT_WGMMA(name) BENCHMARK(name)->ArgNames({"version", "n"})->ArgsProduct({{0, 1, 2}, {64, 256}})
+#define PTXGRAFT_MMA(name) BENCHMARK(name)->ArgName("version")->Apply(engines)
+#define PTXGRAFT_WGMMA(name) BENCHMARK(name)->ArgNames({"version", "n"})->Apply(engines_and_widths)
 PTXGRAFT_MMA(BM_Mma_m16n8k16_bf16);
 PTXGRAFT_MMA(BM_Mma_m16n8k16_f16);
 PTXGRAFT_MMA(BM_Mma_m16n8k16_f16_to_f16);
