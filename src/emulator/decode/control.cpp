@@ -25,25 +25,32 @@ Expected<Draft> decode_branch_index(FunctionDecoder& decoder, const MatchedInstr
 
 // A floating constant as an argument, as ptxas passes it: an .f32 is rounded from a double, all else takes
 // the bits. Nothing for other constants, and for parameters of fewer bits.
-std::optional<std::uint64_t> floating_argument(const Operand& operand, const Signature* callee,
-                                               std::size_t number) {
-    if (!operand.constant() || operand.constant()->is_integer() || callee == nullptr ||
-        number >= callee->parameters.size())
+std::optional<std::uint64_t> floating_argument(const Operand& operand,
+                                               const Signature::Parameter& parameter) {
+    if (!operand.constant() || operand.constant()->is_integer() || parameter.is_array || parameter.bytes < 4)
         return std::nullopt;
-    const Signature::Parameter& parameter = callee->parameters[number];
-    if (parameter.is_array || parameter.bytes < 4) return std::nullopt;
     if (parameter.bytes == 4 && parameter.is_floating)
         return syntax::convert(*operand.constant(), syntax::ConstantUse::floating, 32);
     return operand.constant()->bits;
 }
 
-// `callee`: of whose arguments they are; null for results, and where it is not known.
+// `formal`: the callee's parameters that they are for; null where it is not known.
 Expected<std::vector<Slot>> decode_slots(FunctionDecoder& decoder, const Operand& list, bool are_results,
-                                         const Signature* callee) {
+                                         const std::vector<Signature::Parameter>* formal) {
     std::vector<Slot> slots;
     for (const Operand& operand : list.children()) {
-        if (const auto bits = floating_argument(operand, callee, slots.size())) {
+        const Signature::Parameter parameter = formal != nullptr && slots.size() < formal->size()
+                                                   ? (*formal)[slots.size()]
+                                                   : Signature::Parameter{};
+        if (parameter.registers > 1 && operand.kind() == OperandKind::immediate)
+            return fail(Errc::instruction_not_emulated, operand.span(), "a constant for several registers");
+        if (const auto bits = floating_argument(operand, parameter)) {
             slots.push_back({0, 8, decoder.constant(*bits, 8), true});
+            continue;
+        }
+        if (operand.kind() == OperandKind::sink) {
+            for (unsigned i = 0; i < parameter.registers; ++i)
+                slots.push_back({0, 8, TRY(decoder.output(operand, 8)), true});
             continue;
         }
         const Symbol* symbol =
@@ -93,9 +100,13 @@ Expected<Draft> decode_call(FunctionDecoder& decoder, const MatchedInstruction& 
             if (symbol->kind == Symbol::Kind::call_targets) call.targets = number;
         }
     const Signature* const callee = callee_of(call, decoder.program());
+    const auto formal = [&](bool are_results) {
+        if (callee == nullptr) return static_cast<const std::vector<Signature::Parameter>*>(nullptr);
+        return are_results ? &callee->returns : &callee->parameters;
+    };
     for (std::size_t i = 0; i < operands.size(); ++i) {
         if (operands[i].kind() != OperandKind::list || (i != 0 && i != target + 1)) continue;
-        auto slots = TRY(decode_slots(decoder, operands[i], i < target, i < target ? nullptr : callee));
+        auto slots = TRY(decode_slots(decoder, operands[i], i < target, formal(i < target)));
         (i < target ? call.returns : call.arguments) = std::move(slots);
     }
     decoder.program().calls.push_back(std::move(call));

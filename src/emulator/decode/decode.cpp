@@ -45,13 +45,15 @@ Signature signature_of(const syntax::Statement& statement) {
         std::vector<Signature::Parameter> all;
         for (const auto& parameter : parameters) {
             const std::uint32_t element = std::max(type_bits(parameter.type) / 8, 1u);
-            const Signature::Parameter one = {
-                .bytes = element * std::max<std::uint64_t>(parameter.count, 1),
-                .align = std::max(parameter.align, element),
-                .is_array = parameter.count != 0 || parameter.is_open,
-                .is_open = parameter.is_open,
-                .is_floating = parameter.type == ".f32" || parameter.type == ".f64"};
-            all.insert(all.end(), parameter.vector, one);  // each register of a `.reg .v2` by itself
+            Signature::Parameter one = {.bytes = element * std::max<std::uint64_t>(parameter.count, 1),
+                                        .align = std::max(parameter.align, element),
+                                        .is_array = parameter.count != 0 || parameter.is_open,
+                                        .is_open = parameter.is_open,
+                                        .is_floating = parameter.type == ".f32" || parameter.type == ".f64",
+                                        .registers = parameter.vector};
+            all.push_back(one);
+            one.registers = 1;
+            all.insert(all.end(), parameter.vector - 1, one);  // each register of a `.reg .v2` by itself
         }
         return all;
     };
@@ -368,10 +370,11 @@ tl::unexpected<Error> ModuleDecoder::redeclared(std::string_view name) const {
 
 // A variable of the module may be declared as .extern before: its uses may stand behind that.
 Expected<void> ModuleDecoder::declare(std::string_view name, Symbol symbol) {
-    const Symbol* const before = scopes.is_declared_here(name) ? scopes.find(name) : nullptr;
+    const bool is_again = scopes.is_declared_here(name);
+    const Symbol* const before = is_again ? scopes.find(name) : nullptr;
     const bool may_be_again =
         before != nullptr && !is_in_bodies_ && !(before->declared.is_defined && symbol.declared.is_defined);
-    if (scopes.is_declared_here(name) && !may_be_again) return redeclared(name);
+    if (is_again && !may_be_again) return redeclared(name);
     if (!is_in_bodies_) {
         if (before != nullptr) symbol.declared.declaration = before->declared.declaration;
         symbol.since = symbol.declared.declaration.span().begin;

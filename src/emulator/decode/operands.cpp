@@ -89,7 +89,12 @@ Expected<Ref> FunctionDecoder::value_of(std::string_view name, std::int64_t offs
     } else {
         return unknown(name, span);
     }
-    return offset == 0 ? base : sum_of(base, constant(static_cast<std::uint64_t>(offset), bytes), bytes);
+    if (offset == 0) return base;
+    if (bytes > 8)
+        return fail(Errc::instruction_not_emulated, span, "a number added to a register of 128 bits");
+    const std::uint32_t added = std::max(bytes, 2u);  // there are no sums of bytes
+    return read_as(sum_of(read_as(base, added), constant(static_cast<std::uint64_t>(offset), added), added),
+                   bytes);
 }
 
 // A constant of the wrong type, or an expression that has no value; behind a base it begins with a `+`.

@@ -210,6 +210,7 @@ struct Signature {
         bool is_array = false;
         bool is_open = false;  ///< an array without a size, which takes what is left
         bool is_floating = false;
+        std::uint32_t registers = 1;  ///< of a `.reg .v2`, whose registers are a parameter each; of its first
     };
     std::vector<Parameter> returns, parameters;
 };
