@@ -2,9 +2,15 @@
 // and type.
 
 #include <algorithm>
+#include <cstdint>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+#include <vector>
 
 #include "isa/declaration.hpp"
 #include "isa/verifier.hpp"
+#include "syntax/name_map.hpp"
 
 namespace ptxgraft::isa {
 
@@ -227,36 +233,72 @@ void Verifier::results_of_calls(const syntax::TokenView& tokens) {
         report(Errc::return_value_missing, name, "no call before gives a result to " + quote(name));
 }
 
-// Without an ABI, all calls are inlined.
-void Verifier::recursion() {
-    std::vector<Statement> functions;
-    std::vector<std::vector<std::size_t>> callees;
-    for (const Statement& f : module_.functions())
-        if (f.is_definition()) functions.push_back(f);
-    for (const Statement& f : functions) {
-        std::vector<std::size_t>& own = callees.emplace_back();
+namespace {
+
+// Which functions of a module call which, and those that a call comes back to.
+class CallGraph {
+  public:
+    explicit CallGraph(const syntax::Module& module) {
+        for (const Statement& f : module.functions()) {
+            if (!f.is_definition()) continue;
+            *numbers_.put(f.name()).first = functions_.size();
+            functions_.push_back(f);
+        }
+        for (const Statement& f : functions_) callees_.push_back(callees_of(f));
+        states_.resize(functions_.size());
+        for (std::size_t i = 0; i < functions_.size(); ++i) visit(i);
+    }
+    [[nodiscard]] const std::vector<Statement>& recursive() const { return recursive_; }
+
+  private:
+    enum class State : std::uint8_t { unseen, open, done };
+
+    [[nodiscard]] std::vector<std::size_t> callees_of(const Statement& f) const {
+        std::vector<std::size_t> all;
         for (const Statement& s : f.walk()) {
             const auto instruction = s.instruction();
             if (!instruction || instruction->opcode != "call") continue;
-            for (const Operand& operand : instruction->operands) {
-                const auto at = std::ranges::find(functions, operand.text(), &Statement::name);
-                if (at != functions.end()) own.push_back(static_cast<std::size_t>(at - functions.begin()));
+            for (const Operand& operand : instruction->operands)
+                if (const std::size_t* const at = numbers_.find(operand.text())) all.push_back(*at);
+        }
+        return all;
+    }
+    // Depth first; a chain of calls may be as long as the module.
+    void visit(std::size_t from) {
+        if (states_[from] != State::unseen) return;
+        std::vector<std::pair<std::size_t, std::size_t>> open{
+            {from, 0}};  // a function, its callees that are seen
+        states_[from] = State::open;
+        while (!open.empty()) {
+            auto& [at, seen] = open.back();
+            if (seen == callees_[at].size()) {
+                states_[at] = State::done;
+                open.pop_back();
+                continue;
             }
+            const std::size_t next = callees_[at][seen++];
+            if (states_[next] == State::open) recursive_.push_back(functions_[next]);
+            if (states_[next] != State::unseen) continue;
+            states_[next] = State::open;
+            open.emplace_back(next, 0);
         }
     }
-    for (std::size_t i = 0; i < functions.size(); ++i) {
-        std::vector<bool> is_reached(functions.size(), false);
-        std::vector<std::size_t> left = callees[i];
-        while (!left.empty()) {
-            const std::size_t at = left.back();
-            left.pop_back();
-            if (is_reached[at]) continue;
-            is_reached[at] = true;
-            left.insert(left.end(), callees[at].begin(), callees[at].end());
-        }
-        if (is_reached[i])
-            needs_abi(span_of(functions[i].name()), quote(functions[i].name()) + ", which calls itself,");
-    }
+
+    std::vector<Statement> functions_, recursive_;
+    syntax::NameMap<std::size_t> numbers_;
+    std::vector<std::vector<std::size_t>> callees_;
+    std::vector<State> states_;
+};
+
+}  // namespace
+
+// Without an ABI, all calls are inlined.
+void Verifier::recursion() {
+    const CallGraph graph(module_);
+    std::unordered_set<std::string_view> said;
+    for (const Statement& f : graph.recursive())
+        if (said.insert(f.name()).second)
+            needs_abi(span_of(f.name()), quote(f.name()) + ", which calls itself,");
 }
 
 void InstructionVerifier::needs_abi(Span place, std::string_view what) {
