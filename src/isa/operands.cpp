@@ -378,9 +378,9 @@ class Checker {
         return identifier(rule, operand.children().front());
     }
 
-    // `x+4` of a variable; ptxas adds to a register too, `%r1+4`, where one is read.
+    // `x+4` of a variable; ptxas adds to a register too, `%r1+4`, where a constant may stand as well.
     std::optional<OperandProblem> sum(const OperandRule& rule, const Operand& operand) {
-        if (rule.is_output) return problem(Kind::not_allowed, &operand, &rule);
+        if (rule.is_output || rule.register_only) return problem(Kind::not_allowed, &operand, &rule);
         const Symbol* symbol = symbols_.find(operand.base());
         const auto special = symbol == nullptr ? find_special(operand.base()) : std::nullopt;
         if (symbol == nullptr && !special) return problem(Kind::undeclared, &operand, &rule);

@@ -357,6 +357,35 @@ TEST_P(IsaOracle, Mutants) {
         compare(sample(list, most, 2), {"sm_90a, texmode_independent", "9.0"}, oddities_of(GetParam()));
 }
 
+// ptxas adds a number to a register as to an address; of registers of floats the two differ.
+TEST_P(IsaOracle, NumbersAddedToRegisters) {
+    constexpr Oddities refused[] = {// where it takes no constant, ptxas adds one all the same
+                                    {"atom", 0, 4},
+                                    {"cvt", 0, 9},
+                                    {"mma", 0, 100},
+                                    {"movmatrix", 0, 50},
+                                    {"red", 0, 8},
+                                    // and to the destination
+                                    {"vmad", 0, 25}};
+    std::set<std::string> lines;
+    for_rows(GetParam(), [&](const Row& row) {
+        for (const Match& match : spellings(row)) {
+            const std::vector<std::string> operands = sample_operands(match, true, samplers_of(row).front());
+            for (std::size_t i = 0; i < operands.size(); ++i) {
+                if (std::string_view("bus").find(operands[i].front()) == std::string_view::npos) continue;
+                std::vector<std::string> changed = operands;
+                changed[i] += "+4";
+                lines.insert(sample_line(canonical_name(match), changed));
+            }
+        }
+    });
+    const auto* const odd = std::ranges::find(refused, GetParam(), &Oddities::opcode);
+    const Oddities allowed = odd == std::end(refused) ? Oddities{GetParam(), 0, 0} : *odd;
+    const std::vector<std::string> list = sample({lines.begin(), lines.end()}, 100, 0);
+    compare(list, {"sm_90a", "9.0"}, allowed);
+    compare(list, {"sm_100a", "9.0"}, allowed);
+}
+
 TEST(IsaOracleOperands, VersionsOfSpecialRegisters) {
     if (const std::string reason = oracle::reason_to_skip(); !reason.empty()) GTEST_SKIP() << reason;
     std::vector<std::string> lines;
