@@ -170,16 +170,25 @@ class ManifestReader {
     }
 
     Expected<void> read_names(const JsonValue& member) {
-        if (const JsonValue* list = member.find("names")) {
-            TRY(check_kind(*list, JsonKind::object, "names"));
-            for (const JsonValue& item : list->items) {
-                TRY(take_name(item));
-                Formula formula = TRY(formula_of(item, item.key));
-                data_.names.emplace_back(item.key, formula.text);
-                data_.meanings.push_back(std::move(formula));
-            }
+        for (auto& [name, formula] : TRY(read_formulas(member, "names"))) {
+            data_.names.emplace_back(name, formula.text);
+            data_.meanings.push_back(std::move(formula));
         }
         return {};
+    }
+
+    // `{"name": "expression", …}` of new names.
+    Expected<std::vector<std::pair<std::string, Formula>>> read_formulas(const JsonValue& member,
+                                                                         std::string_view key) {
+        std::vector<std::pair<std::string, Formula>> all;
+        const JsonValue* const list = member.find(key);
+        if (list == nullptr) return all;
+        TRY(check_kind(*list, JsonKind::object, key));
+        for (const JsonValue& item : list->items) {
+            TRY(take_name(item));
+            all.emplace_back(item.key, TRY(formula_of(item, item.key)));
+        }
+        return all;
     }
 
     Expected<void> read_requirements(const JsonValue& member) {
@@ -197,13 +206,7 @@ class ManifestReader {
     }
 
     Expected<void> read_macros(const JsonValue& member) {
-        const JsonValue* const list = member.find("macros");
-        if (list == nullptr) return {};
-        TRY(check_kind(*list, JsonKind::object, "macros"));
-        for (const JsonValue& item : list->items) {
-            TRY(take_name(item));
-            data_.macros.emplace_back(item.key, TRY(formula_of(item, item.key)));
-        }
+        data_.macros = TRY(read_formulas(member, "macros"));
         return {};
     }
 
