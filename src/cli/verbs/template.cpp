@@ -328,10 +328,15 @@ void add_template(CLI::App& app) {
     verb->add_option("--null", flags->null, "Tensors that are null pointers in the launch: bias,scale")
         ->delimiter(',');
     verb->add_flag("--spare-registers", flags->measure,
-                   "Measure how many values a stub may keep alive in each site, with the tunables of --set");
+                   "Measure how many values a stub may keep alive in each site, with the tunables of --set")
+        ->excludes("--launch")
+        ->excludes("--describe")
+        ->excludes("--source")
+        ->excludes("--output");
     verb->add_option("--site", flags->measured, "Of --spare-registers: which sites (default: all)")
         ->delimiter(',');
     verb->add_option("--most", flags->most, "Of --spare-registers: values that are tried (default: 64)")
+        ->needs("--spare-registers")
         ->check(CLI::Range(1, 256));
     verb->add_option("--multiprocessors", flags->multiprocessors,
                      "Of the device, for kernels whose blocks stay")
