@@ -42,7 +42,7 @@ PTXGRAFT_C_API ptxgraft_status ptxgraft_module_get_canonical(char* text, size_t*
                                                              const ptxgraft_module* module);
 /** "9.0"; "" without a .version. Strings live as long as the module. */
 PTXGRAFT_C_API const char* ptxgraft_module_get_version(const ptxgraft_module* module);
-/** "sm_90a": the first target; "" without one. */
+/** "sm_90a": the last architecture of .target, as ptxas has it; "" without one. */
 PTXGRAFT_C_API const char* ptxgraft_module_get_target(const ptxgraft_module* module);
 /** 64 or 32. */
 PTXGRAFT_C_API uint32_t ptxgraft_module_get_address_size(const ptxgraft_module* module);
