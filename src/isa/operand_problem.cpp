@@ -69,7 +69,8 @@ Error OperandProblem::constant_error() const {
 Errc OperandProblem::code() const {
     switch (kind) {
         case Kind::count: return Errc::operand_count_wrong;
-        case Kind::type: return Errc::operand_type_wrong;
+        case Kind::type:
+        case Kind::neighbour: return Errc::operand_type_wrong;
         case Kind::constant_kind: return Errc::operand_type_wrong;
         case Kind::range: return Errc::immediate_out_of_range;
         case Kind::constant_value: return constant_error().code;
@@ -101,6 +102,9 @@ std::string OperandProblem::message(const Match& match) const {
             return constant_error().detail != nullptr ? *constant_error().detail : found;
         case Kind::no_array:
             return found + ": '" + std::string(operand->base()) + "'" + what + " and no array" + form;
+        case Kind::neighbour:
+            return found + (what.empty() ? " is a constant" : what) +
+                   ", which does not go with the elements before it; expected " + wanted(*rule, match) + form;
         case Kind::type: return found + what + "; expected " + wanted(*rule, match) + form;
         case Kind::undeclared: return found;
         case Kind::vector_length: return found + " is not " + wanted(*rule, match) + form;

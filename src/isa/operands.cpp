@@ -8,6 +8,7 @@
 
 #include "isa/special.hpp"
 #include "isa/spellings.hpp"
+#include "isa/vector_type.hpp"
 
 namespace ptxgraft::isa {
 namespace {
@@ -146,7 +147,9 @@ class Checker {
             const std::size_t given = operand.children().size();
             const bool has_more = rule.count.or_more && given > count && (given == 2 || given == 4);
             if (given != count && !has_more) return problem(Kind::vector_length, &operand, &rule);
-            return rule.is_mixed ? mixed_elements(rule, operand) : elements(rule, operand);
+            if (rule.is_mixed) return mixed_elements(rule, operand);
+            const Operand& only = operand.children().front();
+            return given == 1 && only.constant() ? value(rule, only) : elements(rule, operand);
         }
         if (count == 1 && rule.needs_braces) return problem(Kind::vector_length, &operand, &rule);
         if (count == 1 || (rule.count.or_more && operand.kind() != OperandKind::identifier))
@@ -166,76 +169,106 @@ class Checker {
         return registers(rule, operand, *symbol);
     }
 
-    // ptxas looks at the registers of a vector together: of one width and class, where a .bX among them goes
-    // with any.
     std::optional<OperandProblem> elements(const OperandRule& rule, const Operand& operand) {
-        RegisterType joined = RegisterType::none;
+        VectorType joined;
         const Operand* first = nullptr;
-        const bool may_hold_constants = is_fragment(rule, operand);
         for (const Operand& element : operand.children()) {
             if (element.kind() == OperandKind::sink && rule.is_output && !rule.is_inout &&
                 !is_texel_pair(rule))
-                continue;
-            if (may_hold_constants && element.kind() == OperandKind::immediate && element.constant())
                 continue;
             const RegisterType type = element_type(element);
             if (rule.is_output && type != RegisterType::none && find_special(element.text()) &&
                 symbols_.find(element.text()) == nullptr)
                 return problem(Kind::special, &element, &rule);
-            if (type == RegisterType::none) {
-                const bool is_first = &element == &operand.children().front();
-                if (auto p = value(is_first || rule.children.empty() ? rule : rule.children.front(), element))
-                    return p;
+            const bool is_first = &element == &operand.children().front();
+            const OperandRule& own = is_first || rule.children.empty() ? rule : rule.children.front();
+            const bool is_constant = element.kind() == OperandKind::immediate && element.constant();
+            if (type == RegisterType::none && (!is_constant || rule.is_output || own.range != nullptr)) {
+                if (auto p = value(own, element)) return p;
                 continue;
             }
-            const auto both = joined == RegisterType::none ? std::optional(type) : join(joined, type);
-            if (!both) return problem(Kind::type, &element, &rule, symbols_.find(element.text()));
-            joined = *both;
+            if (is_constant && element.constant()->type == syntax::Constant::Type::f64 &&
+                match_.row->opcode.view().starts_with("tcgen05.mma"))  // has lanes of 32 bits
+                return problem(Kind::constant_kind, &element, &rule);
+            if (!(is_constant ? joined.add(element.constant()->type) : joined.add(type)))
+                return problem(Kind::neighbour, &element, &rule, symbols_.find(element.text()));
             if (first == nullptr) first = &element;
         }
         if (first == nullptr) {
             const bool are_sinks = operand.children().front().kind() == OperandKind::sink;
             return are_sinks ? std::optional(problem(Kind::sink, &operand, &rule)) : std::nullopt;
         }
-        const RegisterType wanted = match_.type(rule.type);
-        if (joined == RegisterType::f16x2 && (rule.is_plain || (is_integer(wanted) && !rule.is_wide)))
-            return problem(Kind::type, first, &rule, symbols_.find(first->text()));
-        const bool is_float = info(wanted).kind == TypeClass::floating && info(wanted).bits >= 32;
-        const bool fits = goes(joined, wanted, rule.is_exact, rule.is_wide) ||
-                          (is_float && is_integer(joined) && info(joined).bits == info(wanted).bits);
-        return fits ? std::nullopt
-                    : std::optional(problem(Kind::type, first, &rule, symbols_.find(first->text())));
-    }
-    // `{0, %r1}` of a matrix. Where one register is of bits, ptxas takes any constants beside it, as long as
-    // those that stand side by side are of one type. Of wmma's registers it looks for one among the first
-    // four.
-    [[nodiscard]] bool is_fragment(const OperandRule& rule, const Operand& operand) const {
-        constexpr std::array<std::string_view, 4> opcodes = {"mma", "wmma", "wgmma", "stmatrix"};
-        const std::string_view opcode =
-            match_.row->opcode.view().substr(0, match_.row->opcode.view().find('.'));
-        const TypeInfo& wanted = info(match_.type(rule.type));
-        const bool takes_own =
-            wanted.kind == TypeClass::floating && wanted.bits >= 32 && wanted.type != RegisterType::tf32;
-        if (rule.is_output || takes_own || std::ranges::find(opcodes, opcode) == opcodes.end()) return false;
         const std::span<const Operand> all = operand.children();
-        const std::span<const Operand> typed =
-            opcode == "wmma" ? all.first(std::min<std::size_t>(4, all.size())) : all;
-        const auto is_of_bits = [&](const Operand& element) {
-            const RegisterType type = element_type(element);
-            return type != RegisterType::none && info(type).kind == TypeClass::bits &&
-                   vector_part(element.text()) == nullptr;
-        };
-        const bool takes_integers_only = match_.row->opcode.view().starts_with("wmma.store");
-        return std::ranges::any_of(typed, is_of_bits) &&
-               std::ranges::adjacent_find(all, differ) == all.end() &&
-               !(takes_integers_only && std::ranges::any_of(all, is_floating_constant));
+        const bool has_halves = is_split() && all.size() > 1 && is_fragment(rule);
+        if (fits(rule, joined) && (!has_halves || (fits(rule, type_of(all.first(all.size() / 2))) &&
+                                                   fits(rule, type_of(all.subspan(all.size() / 2))))))
+            return std::nullopt;
+        return problem(first->constant() ? Kind::constant : Kind::type, first, &rule,
+                       symbols_.find(first->text()));
     }
-    static bool is_floating_constant(const Operand& o) { return o.constant() && !o.constant()->is_integer(); }
-    static bool differ(const Operand& a, const Operand& b) {
-        using Type = syntax::Constant::Type;
-        if (!a.constant() || !b.constant()) return false;
-        const bool narrows = a.constant()->type == Type::f32 && b.constant()->type == Type::f64;
-        return a.constant()->is_integer() != b.constant()->is_integer() || narrows;
+    VectorType type_of(std::span<const Operand> elements) const {
+        VectorType joined;
+        for (const Operand& element : elements) {
+            if (const auto constant = element.constant())
+                joined.add(constant->type);
+            else
+                joined.add(element_type(element));
+        }
+        return joined;
+    }
+    [[nodiscard]] bool fits(const OperandRule& rule, const VectorType& vector) const {
+        const RegisterType given = vector.type();
+        const TypeInfo& wanted = info(match_.type(rule.type));
+        if (fails_later(rule, vector)) return false;
+        if (const auto verdict = fits_behind_constant(rule, vector)) return *verdict;
+        if (given == RegisterType::f16x2 && (rule.is_plain || (is_integer(wanted.type) && !rule.is_wide)))
+            return false;
+        const bool is_result = rule.is_output && match_.row->opcode == "mma";
+        const bool is_float = wanted.kind == TypeClass::floating && !is_fragment(rule) && !is_result;
+        return goes(given, wanted.type, rule.is_exact, rule.is_wide) ||
+               (is_float && is_integer(given) && info(given).bits == wanted.bits);
+    }
+    // Integers among floats, of which ptxas takes some and crashes when it makes code.
+    [[nodiscard]] bool fails_later(const OperandRule& rule, const VectorType& vector) const {
+        return info(match_.type(rule.type)).kind == TypeClass::floating &&
+               ((vector.has_integer_behind_register() && !is_fragment(rule)) ||
+                (vector.has_integer() && match_.row->opcode == "tex.grad"));
+    }
+    // A vector that begins with a constant takes its width from the operand, or, of a fragment, has the type of
+    // its elements. Nothing: its type is asked as that of others.
+    [[nodiscard]] std::optional<bool> fits_behind_constant(const OperandRule& rule,
+                                                           const VectorType& vector) const {
+        if (!vector.begins_with_integer() && !vector.begins_with_float()) return std::nullopt;
+        const TypeInfo &wanted = info(match_.type(rule.type)), &given = info(vector.type());
+        const bool is_of_bits = given.kind == TypeClass::bits, has_width = given.bits == wanted.bits;
+        if (is_fragment(rule) && !(vector.begins_with_float() && takes_floats(vector))) {
+            if (is_of_bits) return has_width;
+            return given.kind == TypeClass::integer ? std::optional(false) : std::nullopt;
+        }
+        const bool is_float = wanted.kind == TypeClass::floating;
+        if (vector.begins_with_integer()) {
+            if (is_split() && is_of_bits && !has_width) return false;
+            return takes_constant(wanted.type, syntax::Constant::Type::s64) ||
+                   (is_of_bits && is_float && wanted.type != RegisterType::bf16);
+        }
+        if (wanted.kind == TypeClass::integer) return std::nullopt;
+        if (wanted.kind == TypeClass::bits) return has_width;
+        return is_float && wanted.bits >= 32;
+    }
+    // Into two instructions, each with half of the elements.
+    [[nodiscard]] bool is_split() const { return match_.row->opcode.view().starts_with("wmma.mma"); }
+    // The elements of a matrix, and of what is converted or interpolated, are registers of 32 bits: a number in
+    // front, which has 64, is none of them. In the latter floats are numbers as elsewhere.
+    [[nodiscard]] bool is_fragment(const OperandRule& rule) const {
+        constexpr std::array<std::string_view, 5> opcodes = {"mma", "wmma", "wgmma", "stmatrix", "tcgen05"};
+        const TypeInfo& wanted = info(match_.type(rule.type));
+        const std::string_view name = match_.row->opcode.view();
+        return wanted.bits == 32 && wanted.kind != TypeClass::integer &&
+               (name == "cvt" || name == "tex.grad" ||
+                std::ranges::find(opcodes, name.substr(0, name.find('.'))) != opcodes.end());
+    }
+    [[nodiscard]] bool takes_floats(const VectorType& vector) const {
+        return match_.row->opcode == "cvt" || (match_.row->opcode == "tex.grad" && !vector.has_register());
     }
     // `.v2.f16x2` of a texture: ptxas reads four halves, and moves them to both registers
     [[nodiscard]] bool is_texel_pair(const OperandRule& rule) const {
@@ -267,19 +300,8 @@ class Checker {
         if (symbol == nullptr) symbol = vector_part(element.text());
         if (symbol != nullptr) return symbol->kind == SymbolKind::reg ? symbol->type : RegisterType::none;
         const auto special = find_special(element.text());
-        return special && !special->is_whole_vector ? bits_type(special->row->type) : RegisterType::none;
-    }
-    static RegisterType bits_type(RegisterType type) {
-        const auto at = std::find_if(type_infos.begin(), type_infos.end(), [&](const TypeInfo& t) {
-            return t.kind == TypeClass::bits && t.bits == info(type).bits;
-        });
-        return at == type_infos.end() ? RegisterType::none : at->type;
-    }
-    static std::optional<RegisterType> join(RegisterType a, RegisterType b) {
-        if (info(a).bits != info(b).bits) return std::nullopt;
-        if (info(a).kind == TypeClass::bits || info(b).kind == info(a).kind) return a;
-        if (info(b).kind == TypeClass::bits) return b;
-        return std::nullopt;
+        return special && !special->is_whole_vector ? bits_type(info(special->row->type).bits)
+                                                    : RegisterType::none;
     }
 
     std::optional<OperandProblem> value(const OperandRule& rule, const Operand& operand) {

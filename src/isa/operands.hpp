@@ -22,7 +22,8 @@ struct OperandProblem {
         constant_kind,   // a floating constant for an integer …
         constant_value,  // an expression without a value: 5/0
         range,
-        type,  // of a register
+        type,       // of a register
+        neighbour,  // an element of a vector whose type does not go with those before it
         undeclared,
         vector_length,
         space,  // of a variable in an address
