@@ -228,7 +228,7 @@ class Checker {
         return goes(given, wanted.type, rule.is_exact, rule.is_wide) ||
                (is_float && is_integer(given) && info(given).bits == wanted.bits);
     }
-    // Integers among floats, of which ptxas takes some and crashes when it makes code.
+    // Integers behind registers for floats, which ptxas takes and crashes of when it makes code.
     [[nodiscard]] bool fails_later(const OperandRule& rule, const VectorType& vector) const {
         return info(match_.type(rule.type)).kind == TypeClass::floating &&
                ((vector.has_integer_behind_register() && !is_fragment(rule)) ||

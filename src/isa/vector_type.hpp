@@ -43,6 +43,7 @@ class VectorType {
 
     [[nodiscard]] RegisterType type() const { return type_; }
     [[nodiscard]] bool has_register() const { return has_register_; }
+    /// A constant that is one.
     [[nodiscard]] bool has_integer() const { return has_integer_; }
     [[nodiscard]] bool has_integer_behind_register() const { return has_integer_behind_; }
     [[nodiscard]] bool begins_with_integer() const { return begins_with_integer_; }

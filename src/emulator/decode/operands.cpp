@@ -204,11 +204,25 @@ Expected<std::vector<Ref>> FunctionDecoder::inputs(const syntax::Operand& operan
         return refs;
     }
     const bool many = operand.kind() == OperandKind::vector;
+    if (many && (type == ImmediateType::f32 || type == ImmediateType::f64) &&
+        operand.children().front().kind() == OperandKind::immediate)
+        TRY(check_widths(operand, bytes));
     for (std::size_t i = 0; i < (many ? operand.children().size() : 1); ++i) {
         auto ref = TRY(input(many ? operand.children()[i] : operand, bytes, type));
         refs.push_back(ref);
     }
     return refs;
+}
+
+// Registers of another width behind a floating-point constant, `{1.5, %d1}`, which ptxas converts.
+Expected<void> FunctionDecoder::check_widths(const syntax::Operand& vector, std::uint32_t bytes) {
+    for (const syntax::Operand& element : vector.children())
+        if (const auto reg =
+                element.kind() == OperandKind::identifier ? find_register(element.text()) : std::nullopt;
+            reg && width(*reg) != bytes)
+            return fail(Errc::operand_invalid, element.span(),
+                        fmt::format("{} of another width behind a constant", element.text()));
+    return {};
 }
 
 Expected<std::vector<Ref>> FunctionDecoder::outputs(const syntax::Operand& operand, std::uint32_t bytes,
