@@ -63,6 +63,7 @@ enum class Piece : std::uint8_t {
     offset,
     integer,
     floating,
+    single,  ///< `0f3F800000`, which is .f32 where others are .f64
     address,
     register_ = 0x90  ///< and twice its type, and 1 where a comma follows
 };
@@ -305,7 +306,8 @@ class ShapeReader {
         const std::string_view text = tokens_.text(at_);
         const auto value = is_floating ? 0 : integer(text);
         if (!value || !add_immediate({text, *value, is_floating})) return false;
-        key_.piece(is_floating ? Piece::floating : Piece::integer);
+        const bool is_single = is_floating && text[0] == '0' && (text[1] == 'f' || text[1] == 'F');
+        key_.piece(is_single ? Piece::single : is_floating ? Piece::floating : Piece::integer);
         ++at_;
         return true;
     }
