@@ -83,12 +83,14 @@ Expected<void> take_cluster(launch::EntryInfo& info, const CudaContext& context,
 Expected<BorrowedEntry> borrow_cuda_entry(std::shared_ptr<const CudaContext> context, BlockLimits limits,
                                           FunctionHandle kind, std::uint64_t handle) {
     driver::Function const function = TRY(function_of(*context, kind, handle));
-    launch::EntryInfo info{.name = TRY(name_of(*context, function)),
-                           .parameters = TRY(parameters_of(*context, function))};
+    launch::EntryInfo info;
+    info.name = TRY(name_of(*context, function));
+    info.parameters = TRY(parameters_of(*context, function));
     TRY(take_cluster(info, *context, function));
     const auto module = std::make_shared<CudaModule>(std::move(context), limits);
     TRY(module->borrow_of(function));
-    return BorrowedEntry{std::move(info), TRY(CudaEntry::borrow(module, function))};
+    auto entry = TRY(CudaEntry::borrow(module, function));
+    return BorrowedEntry{std::move(info), std::move(entry)};
 }
 
 }  // namespace ptxgraft::device

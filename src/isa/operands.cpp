@@ -211,13 +211,14 @@ class Checker {
         for (const Operand& element : elements) {
             if (const auto constant = element.constant())
                 joined.add(constant->type);
-            else
-                joined.add(element_type(element));
+            else if (const RegisterType type = element_type(element); type != RegisterType::none)
+                joined.add(type);
         }
         return joined;
     }
     [[nodiscard]] bool fits(const OperandRule& rule, const VectorType& vector) const {
         const RegisterType given = vector.type();
+        if (given == RegisterType::none) return true;  // of no registers and no numbers
         const TypeInfo& wanted = info(match_.type(rule.type));
         if (fails_later(rule, vector)) return false;
         if (const auto verdict = fits_behind_constant(rule, vector)) return *verdict;

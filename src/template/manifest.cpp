@@ -199,7 +199,8 @@ class ManifestReader {
             TRY(check_keys(item, "requires", {"that", "why"}));
             const JsonValue* const that = TRY(needed(item, "that"));
             Formula formula = TRY(formula_of(*that, "that"));
-            data_.requirements.push_back({formula.text, TRY(needed_text(item, "why"))});
+            auto why = TRY(needed_text(item, "why"));
+            data_.requirements.push_back({formula.text, std::move(why)});
             data_.conditions.push_back(std::move(formula));
         }
         return {};

@@ -298,8 +298,8 @@ class Checker {
     }
 
     constexpr bool address_of(const OperandRule& r, const Shape& s) {
-        const isa::TypeInfo& wanted = isa::info(match_.type(r.type));
         if (!r.takes_symbol) return wrong(Fault::kind, s, r);
+        const isa::TypeInfo& wanted = isa::info(match_.type(r.type));
         if (wanted.bits < 32 || !is_integer_or_bits(wanted.type)) return wrong(Fault::type, s, r);
         const Space named = isa::space_of_names(match_.row->opcode);
         wanted_space = named != Space::none ? named : space_count_ == 0 ? Space::none : spaces_[0];

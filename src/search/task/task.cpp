@@ -334,7 +334,8 @@ class TaskReader {
     }
     Expected<void> read_checking(const JsonValue& said) {
         TRY(check_keys(said, "checking", {"assembler"}));
-        task_.gates.push_back({CheckingOptions{}, TRY(assembler_of(said))});
+        auto assembler = TRY(assembler_of(said));
+        task_.gates.push_back({CheckingOptions{}, std::move(assembler)});
         return {};
     }
     Expected<void> read_timing(const JsonValue& said) {
@@ -350,7 +351,8 @@ class TaskReader {
             options.protocol.seed = TRY(json::whole_number(*value, "seed", 0, ~std::uint64_t{0}));
         if (const JsonValue* value = said.find("operations_per_second"))
             options.protocol.operations_per_second = TRY(json::distance_of(*value));
-        task_.gates.push_back({std::move(options), TRY(assembler_of(said))});
+        auto assembler = TRY(assembler_of(said));
+        task_.gates.push_back({std::move(options), std::move(assembler)});
         return {};
     }
     template <class Options> [[nodiscard]] bool has_gate() const {

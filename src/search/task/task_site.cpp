@@ -321,10 +321,8 @@ Expected<SiteSpace> site_of(const JsonValue& said, std::string name, const Signa
     const JsonValue& lines = *TRY(needed(said, "set"));
     auto set = TRY(set_of(lines, name));
     if (set->entries().empty()) return mistake(lines.span, "the set has no instruction");
-    SiteSpace site{.name = std::move(name),
-                   .machine = TRY(stack::Machine::make(std::move(set), signature, options)),
-                   .seeds = {},
-                   .max_genes = 32};
+    auto machine = TRY(stack::Machine::make(std::move(set), signature, options));
+    SiteSpace site{.name = std::move(name), .machine = std::move(machine), .seeds = {}, .max_genes = 32};
     if (const JsonValue* genes = said.find("genes"))
         site.max_genes = static_cast<std::uint32_t>(TRY(json::whole_number(*genes, "genes", 1, 65536)));
     const auto read_programs = [&](std::string_view key, std::vector<stack::Program>& to) -> Expected<void> {
