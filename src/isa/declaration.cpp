@@ -39,8 +39,9 @@ std::uint64_t total_bytes(const Statement::Variable& v, const Statement::Declara
 }  // namespace
 
 RegisterType type_of(std::string_view word) {
-    const TypeInfo* found = word.empty() ? nullptr : type_info(word.substr(1));
-    return found == nullptr ? RegisterType::none : found->type;
+    const syntax::TypeRow* const found = syntax::find_type(word);
+    const bool is_operand = found != nullptr && static_cast<std::size_t>(found->type) < type_infos.size();
+    return is_operand ? found->type : RegisterType::none;
 }
 
 std::uint32_t bytes_of(RegisterType type) {

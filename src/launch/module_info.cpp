@@ -8,6 +8,7 @@
 #include <array>
 #include <utility>
 
+#include "ptxgraft/syntax/types.hpp"
 #include "syntax/constant.hpp"
 #include "syntax/token_view.hpp"
 
@@ -15,14 +16,9 @@ namespace ptxgraft::launch {
 
 // The types that a kernel's parameter may have (PTX ISA 5.2.1 and 5.3).
 std::uint64_t element_bytes(std::string_view type) {
-    constexpr std::pair<std::string_view, std::uint64_t> rows[] = {
-        {".b8", 1},    {".u8", 1},     {".s8", 1},         {".b16", 2},    {".u16", 2}, {".s16", 2},
-        {".f16", 2},   {".bf16", 2},   {".b32", 4},        {".u32", 4},    {".s32", 4}, {".f32", 4},
-        {".f16x2", 4}, {".bf16x2", 4}, {".b64", 8},        {".u64", 8},    {".s64", 8}, {".f64", 8},
-        {".b128", 16}, {".texref", 8}, {".samplerref", 8}, {".surfref", 8}};
-    for (const auto& [name, bytes] : rows)
-        if (name == type) return bytes;
-    return 0;
+    using enum syntax::TypeGroup;
+    const syntax::TypeRow* const row = syntax::find_type(type);
+    return row != nullptr && row->group != packed && row->group != narrow ? row->bytes() : 0;
 }
 
 namespace {
