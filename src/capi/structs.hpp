@@ -116,6 +116,7 @@ PTXGRAFT_VERSIONED(ptxgraft_error_options, 80, zero, PTXGRAFT_ERROR_OPTIONS_INIT
 PTXGRAFT_VERSIONED(ptxgraft_verify_options, 24, zero, PTXGRAFT_VERIFY_OPTIONS_INIT);
 PTXGRAFT_VERSIONED(ptxgraft_plan_options, 40, is_reference, PTXGRAFT_PLAN_OPTIONS_INIT);
 PTXGRAFT_VERSIONED(ptxgraft_trial_options, 96, cache, PTXGRAFT_TRIAL_OPTIONS_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_spare_registers_options, 64, cache, PTXGRAFT_SPARE_REGISTERS_OPTIONS_INIT);
 PTXGRAFT_VERSIONED(ptxgraft_search_options, 24, strategy, PTXGRAFT_SEARCH_OPTIONS_INIT);
 PTXGRAFT_VERSIONED(ptxgraft_results, 104, refined, PTXGRAFT_RESULTS_INIT);
 PTXGRAFT_VERSIONED(ptxgraft_run_options, 64, zero, PTXGRAFT_RUN_OPTIONS_INIT);
@@ -171,6 +172,7 @@ PTXGRAFT_VERSIONED(ptxgraft_form_info, 40, effects, PTXGRAFT_FORM_INFO_INIT);
 PTXGRAFT_VERSIONED(ptxgraft_form_operand_info, 72, is_wide, PTXGRAFT_FORM_OPERAND_INFO_INIT);
 PTXGRAFT_VERSIONED(ptxgraft_plan_info, 72, shared_size, PTXGRAFT_PLAN_INFO_INIT);
 PTXGRAFT_VERSIONED(ptxgraft_tensor_info, 80, zeroed, PTXGRAFT_TENSOR_INFO_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_spare_registers_info, 32, zero, PTXGRAFT_SPARE_REGISTERS_INFO_INIT);
 PTXGRAFT_VERSIONED(ptxgraft_trial_info, 104, stack_size, PTXGRAFT_TRIAL_INFO_INIT);
 PTXGRAFT_VERSIONED(ptxgraft_tunable_info, 32, value_count, PTXGRAFT_TUNABLE_INFO_INIT);
 PTXGRAFT_VERSIONED(ptxgraft_candidate_info, 56, zero, PTXGRAFT_CANDIDATE_INFO_INIT);

@@ -25,6 +25,10 @@ struct ptxgraft_plan {
     TemplateLaunch launch;
 };
 
+struct ptxgraft_spare_registers {
+    std::vector<SpareRegisters> sites;
+};
+
 namespace {
 
 static_assert(PTXGRAFT_ACCESS_scratch == int(TensorAccess::scratch) &&
@@ -55,6 +59,24 @@ Expected<TrialOptions> trial_options(const ptxgraft_trial_options& given) {
     result.repeats = given.repeats;
     if (given.cache != nullptr) result.cuda.cache = result.graft.cache = &given.cache->cache;
     return result;
+}
+
+Expected<SpareRegistersOptions> spare_options(const ptxgraft_spare_registers_options& given) {
+    SpareRegistersOptions result;
+    TRY(capi::copy_strings(result.sites, given.sites, given.site_count, "sites", "site_count"));
+    if (given.target != nullptr) result.graft.assemble.target = given.target;
+    if (given.entry != nullptr) result.graft.entry = given.entry;
+    result.threads_per_block = given.threads_per_block;
+    result.dynamic_shared_bytes = given.dynamic_shared_size;
+    result.most = given.most;
+    result.first = given.first;
+    if (given.cache != nullptr) result.graft.cache = &given.cache->cache;
+    return result;
+}
+
+Expected<ptxgraft_spare_registers> as_measured(Expected<std::vector<SpareRegisters>> sites) {
+    if (!sites) return tl::unexpected(std::move(sites).error());
+    return ptxgraft_spare_registers{std::move(*sites)};
 }
 
 ptxgraft_trial_info info_of(const ptxgraft_template& from, const Trial& trial) {
@@ -243,6 +265,48 @@ ptxgraft_status ptxgraft_template_try(ptxgraft_trial_info* info, const ptxgraft_
         const auto how = TRY(trial_options(given));
         const auto trial = TRY(try_template(from->from, device->device, how));
         return capi::give_info(info, info_of(*from, trial));
+    });
+}
+
+ptxgraft_status ptxgraft_spare_registers_create_of_template(ptxgraft_spare_registers** measured,
+                                                            const ptxgraft_template* from,
+                                                            const char* tunables,
+                                                            const ptxgraft_spare_registers_options* options) {
+    return call({{measured, "measured"}, {from, "from"}}, [&]() -> Expected<void> {
+        const auto given = TRY(capi::options_of(options));
+        const auto choices = TRY(capi::choices_of(tunables));
+        const auto how = TRY(spare_options(given));
+        return capi::give(measured, as_measured(from->from.measure_spare_registers(
+                                        choices, how.graft.assemble.target, how)));
+    });
+}
+
+ptxgraft_status ptxgraft_spare_registers_create_of_skeleton(ptxgraft_spare_registers** measured,
+                                                            const ptxgraft_skeleton* skeleton,
+                                                            const ptxgraft_spare_registers_options* options) {
+    return call({{measured, "measured"}, {skeleton, "skeleton"}}, [&]() -> Expected<void> {
+        const auto given = TRY(capi::options_of(options));
+        const auto how = TRY(spare_options(given));
+        return capi::give(measured, as_measured(measure_spare_registers(skeleton->skeleton, how)));
+    });
+}
+
+void ptxgraft_spare_registers_destroy(ptxgraft_spare_registers* measured) { delete measured; }
+
+ptxgraft_status ptxgraft_spare_registers_get_count(size_t* count, const ptxgraft_spare_registers* measured) {
+    return call({{count, "count"}, {measured, "measured"}}, [&] {
+        *count = measured->sites.size();
+        return Expected<void>();
+    });
+}
+
+ptxgraft_status ptxgraft_spare_registers_get_site(ptxgraft_spare_registers_info* info,
+                                                  const ptxgraft_spare_registers* measured, size_t site) {
+    return call({{info, "info"}, {measured, "measured"}}, [&]() -> Expected<void> {
+        TRY(capi::check_index(site, measured->sites.size(), "site"));
+        const SpareRegisters& found = measured->sites[site];
+        return capi::give_info(info,
+                               {sizeof(*info), found.site.c_str(), found.loss.c_str(), found.registers, 0});
     });
 }
 

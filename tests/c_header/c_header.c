@@ -34,12 +34,15 @@ size_t further_sizes(void) {
     ptxgraft_stream_options a26 = PTXGRAFT_STREAM_OPTIONS_INIT;
     ptxgraft_profile_line a27 = PTXGRAFT_PROFILE_LINE_INIT;
     ptxgraft_profile_class a28 = PTXGRAFT_PROFILE_CLASS_INIT;
-    return a0.struct_size + a1.struct_size + a2.struct_size + a3.struct_size + a4.struct_size +
-           a5.struct_size + a6.struct_size + a7.struct_size + a8.struct_size + a9.struct_size +
-           a10.struct_size + a11.struct_size + a12.struct_size + a13.struct_size + a14.struct_size +
-           a15.struct_size + a16.struct_size + a17.struct_size + a18.struct_size + a19.struct_size +
-           a20.struct_size + a21.struct_size + a22.struct_size + a23.struct_size + a24.struct_size +
-           a25.struct_size + a26.struct_size + a27.struct_size + a28.struct_size;
+    ptxgraft_spare_registers_options a29 = PTXGRAFT_SPARE_REGISTERS_OPTIONS_INIT;
+    ptxgraft_spare_registers_info a30 = PTXGRAFT_SPARE_REGISTERS_INFO_INIT;
+    return a29.struct_size + a30.struct_size + a0.struct_size + a1.struct_size + a2.struct_size +
+           a3.struct_size + a4.struct_size + a5.struct_size + a6.struct_size + a7.struct_size +
+           a8.struct_size + a9.struct_size + a10.struct_size + a11.struct_size + a12.struct_size +
+           a13.struct_size + a14.struct_size + a15.struct_size + a16.struct_size + a17.struct_size +
+           a18.struct_size + a19.struct_size + a20.struct_size + a21.struct_size + a22.struct_size +
+           a23.struct_size + a24.struct_size + a25.struct_size + a26.struct_size + a27.struct_size +
+           a28.struct_size;
 }
 
 int c_header(void) {

@@ -17,6 +17,7 @@ using testing::HasSubstr;
 
 using CTemplate = Handle<ptxgraft_template, ptxgraft_template_destroy>;
 using CPlan = Handle<ptxgraft_plan, ptxgraft_plan_destroy>;
+using CSpareRegisters = Handle<ptxgraft_spare_registers, ptxgraft_spare_registers_destroy>;
 using CPool = Handle<ptxgraft_pool, ptxgraft_pool_destroy>;
 using CChecks = Handle<ptxgraft_checks, ptxgraft_checks_destroy>;
 
@@ -76,6 +77,53 @@ TEST(CApiTemplate, TunablesAreCompleted) {
     EXPECT_INVALID(ptxgraft_template_get_tunables(nullptr, &size, map, "type"), "tunables are NAME=VALUE");
     EXPECT_INVALID(ptxgraft_template_get_tunables(nullptr, &size, map, "type=f16,type=f32"),
                    "tunable type is given twice");
+}
+
+TEST(CApiTemplate, SpareRegistersAreMeasured) {
+    const CTemplate simple = template_of();
+    ptxgraft_spare_registers_options options = PTXGRAFT_SPARE_REGISTERS_OPTIONS_INIT;
+    options.most = options.first = 8;
+    CSpareRegisters measured;
+    ASSERT_OK(ptxgraft_spare_registers_create_of_template(&measured, simple, nullptr, &options));
+    size_t count = 0;
+    ASSERT_OK(ptxgraft_spare_registers_get_count(&count, measured));
+    ASSERT_EQ(count, 1u);
+    ptxgraft_spare_registers_info info = PTXGRAFT_SPARE_REGISTERS_INFO_INIT;
+    ASSERT_OK(ptxgraft_spare_registers_get_site(&info, measured, 0));
+    EXPECT_STREQ(info.site, "function");
+    EXPECT_EQ(info.registers, 8u);
+    EXPECT_STREQ(info.loss, "");
+    EXPECT_INVALID(ptxgraft_spare_registers_get_site(&info, measured, 1), "site 1 of 1");
+
+    CSkeleton skeleton;
+    ASSERT_OK(ptxgraft_skeleton_create_of_template(&skeleton, simple, nullptr, nullptr));
+    options.most = 256;
+    options.first = 128;
+    options.threads_per_block = 1024;  // of 64 registers each
+    ASSERT_OK(ptxgraft_spare_registers_create_of_skeleton(&measured, skeleton, &options));
+    ASSERT_OK(ptxgraft_spare_registers_get_site(&info, measured, 0));
+    EXPECT_LT(info.registers, 64u);
+    EXPECT_STRNE(info.loss, "");
+
+    const char* const none[] = {"nowhere"};
+    options.sites = none;
+    options.site_count = 1;
+    CSpareRegisters nothing;
+    EXPECT_EQ(ptxgraft_spare_registers_create_of_skeleton(&nothing, skeleton, &options),
+              PTXGRAFT_STATUS_site_not_found);
+    EXPECT_EQ(nothing, nullptr);
+    options.sites = nullptr;
+    EXPECT_INVALID(ptxgraft_spare_registers_create_of_template(&nothing, simple, nullptr, &options), "sites");
+    options.site_count = 0;
+    options.most = 8;
+    expect_options_of_all_versions(options, "ptxgraft_spare_registers_options", 64, [&](const auto* o) {
+        CSpareRegisters made;
+        return ptxgraft_spare_registers_create_of_skeleton(&made, skeleton, o);
+    });
+    expect_infos_of_all_versions(ptxgraft_spare_registers_info PTXGRAFT_SPARE_REGISTERS_INFO_INIT,
+                                 "ptxgraft_spare_registers_info", 32,
+                                 [&](auto* i) { return ptxgraft_spare_registers_get_site(i, measured, 0); });
+    ptxgraft_spare_registers_destroy(nullptr);
 }
 
 TEST(CApiTemplate, ALaunchComesFromDimensions) {

@@ -178,6 +178,54 @@ PTXGRAFT_C_API ptxgraft_status ptxgraft_template_try(ptxgraft_trial_info* info, 
                                                      const ptxgraft_device* device,
                                                      const ptxgraft_trial_options* options);
 
+/* ------------------------------------------------------------------------------- registers that stubs have */
+
+/** How many values a stub may keep alive in each site of a kernel, as it was measured: spare_registers.hpp
+    says how. It never changes. Threads: any number use one at once. */
+typedef struct ptxgraft_spare_registers ptxgraft_spare_registers;
+
+typedef struct ptxgraft_spare_registers_options {
+    size_t struct_size;
+    const char* const* sites; /**< their names; none: all */
+    size_t site_count;
+    const char* target; /**< "sm_90a"; null: the template's or the skeleton's */
+    const char* entry;  /**< of a skeleton's kernels; null: the only one */
+    /** Without one, blocks of a multiprocessor do not count, spills alone; a template has its own. */
+    uint32_t threads_per_block;
+    uint32_t dynamic_shared_size; /**< of a block, in bytes */
+    uint32_t most;                /**< values that are tried: 1 to 256 */
+    uint32_t first;               /**< of them the first: then twice as many, until it is too many */
+    const ptxgraft_cache* cache;  /**< may be null */
+} ptxgraft_spare_registers_options;
+#define PTXGRAFT_SPARE_REGISTERS_OPTIONS_INIT \
+    { sizeof(ptxgraft_spare_registers_options), NULL, 0, NULL, NULL, 0, 0, 64, 4, NULL }
+/** Assembles the kernel some ten times with stubs of more and more values. */
+PTXGRAFT_C_API ptxgraft_status ptxgraft_spare_registers_create_of_template(
+    ptxgraft_spare_registers** measured, const ptxgraft_template* from, const char* tunables,
+    const ptxgraft_spare_registers_options* options);
+PTXGRAFT_C_API ptxgraft_status ptxgraft_spare_registers_create_of_skeleton(
+    ptxgraft_spare_registers** measured, const ptxgraft_skeleton* skeleton,
+    const ptxgraft_spare_registers_options* options);
+PTXGRAFT_C_API void ptxgraft_spare_registers_destroy(ptxgraft_spare_registers* measured);
+/** Sites that were measured. */
+PTXGRAFT_C_API ptxgraft_status ptxgraft_spare_registers_get_count(size_t* count,
+                                                                  const ptxgraft_spare_registers* measured);
+
+/** Of a site; strings live as long as what was measured. */
+typedef struct ptxgraft_spare_registers_info {
+    size_t struct_size;
+    const char* site;
+    const char*
+        loss; /**< of one value more: "8 bytes of spills"; empty where the most that were tried have none */
+    uint32_t registers; /**< 32-bit values that cost nothing; 0: one is too many */
+    uint32_t zero;      /**< always 0 */
+} ptxgraft_spare_registers_info;
+#define PTXGRAFT_SPARE_REGISTERS_INFO_INIT \
+    { sizeof(ptxgraft_spare_registers_info), NULL, NULL, 0, 0 }
+PTXGRAFT_C_API ptxgraft_status ptxgraft_spare_registers_get_site(ptxgraft_spare_registers_info* info,
+                                                                 const ptxgraft_spare_registers* measured,
+                                                                 size_t site);
+
 #ifdef __cplusplus
 }
 #endif

@@ -79,6 +79,65 @@ class Trial(NamedTuple):
     milliseconds: float  #: the median of a GPU's timed launches; else 0
 
 
+class SpareRegisters(NamedTuple):
+    """What a stub of a site may keep alive, as it was measured."""
+
+    site: str
+    registers: int  #: 32-bit values that cost nothing; 0: one is too many
+    loss: str  #: of one value more: "8 bytes of spills"; empty where the most that were tried have none
+
+
+class _Measured(Handle):
+    __slots__ = ()
+    _noun = "spare_registers"
+
+    def __init__(self, create: Any, arguments: Sequence[Any]):
+        self._handle = self._create(create, *arguments)
+
+    def sites(self) -> list[SpareRegisters]:
+        count = ffi.new("size_t*")
+        check(lib.ptxgraft_spare_registers_get_count(count, self._handle))
+        found = [info("spare_registers_info", lib.ptxgraft_spare_registers_get_site, self._handle, i) for i in range(count[0])]
+        return [SpareRegisters(decode(one.site), one.registers, decode(one.loss)) for one in found]
+
+
+def measure_spare_registers(
+    skeleton: Skeleton,
+    *,
+    sites: Iterable[str] = (),
+    entry: Optional[str] = None,
+    target: Optional[str] = None,
+    threads_per_block: int = 0,
+    dynamic_shared_size: int = 0,
+    most: int = 64,
+    first: int = 4,
+    cache: Optional[Cache] = None,
+) -> list[SpareRegisters]:
+    """Assembles a kernel some ten times, with stubs that keep more and more values alive, up to `most`: how many a stub of each site
+    may keep before the kernel spills, loses performance or, with `threads_per_block`, a multiprocessor holds a block less.
+    `sites`: which; none: all.
+
+    >>> import ptxgraft
+    >>> from ptxgraft import templates
+    >>> simple = templates.Template("elementwise/simple").skeleton(target="sm_90a")
+    >>> templates.measure_spare_registers(simple, most=8)
+    [SpareRegisters(site='function', registers=8, loss='')]
+    """
+    options = _spare_options(sites, target, most, first, cache)
+    options.text("entry", entry)
+    options.struct.threads_per_block, options.struct.dynamic_shared_size = threads_per_block, dynamic_shared_size
+    return _Measured(lib.ptxgraft_spare_registers_create_of_skeleton, (skeleton._handle, options.struct)).sites()
+
+
+def _spare_options(sites: Iterable[str], target: Optional[str], most: int, first: int, cache: Optional[Cache]) -> Options:
+    options = Options("spare_registers_options")
+    options.texts("sites", "site_count", sites)
+    options.text("target", target)
+    options.handle("cache", cache)
+    options.struct.most, options.struct.first = most, first
+    return options
+
+
 class Template(Handle):
     """A member of a family of kernels: "gemm/mma"."""
 
@@ -131,6 +190,22 @@ class Template(Handle):
     ) -> Plan:
         """A launch from dimensions. `numbers`: floating-point parameters that are not as usual; `multiprocessors`: of the device."""
         return Plan(self, dimensions, choices, numbers, multiprocessors, reference)
+
+    def measure_spare_registers(
+        self,
+        choices: Choices = {},
+        *,
+        target: Optional[str] = None,
+        sites: Iterable[str] = (),
+        most: int = 64,
+        first: int = 4,
+        cache: Optional[Cache] = None,
+    ) -> list[SpareRegisters]:
+        """As the function of this name, of the kernel with these tunables in blocks of its own size: what `description` says of
+        `spare_registers` holds for the usual ones."""
+        options = _spare_options(sites, target, most, first, cache)
+        arguments = self._handle, name_bytes(_pairs(choices)), options.struct
+        return _Measured(lib.ptxgraft_spare_registers_create_of_template, arguments).sites()
 
     def try_on(
         self,
