@@ -110,7 +110,7 @@ TEST(CApiTemplate, SpareRegistersAreMeasured) {
     options.site_count = 1;
     CSpareRegisters nothing;
     EXPECT_EQ(ptxgraft_spare_registers_create_of_skeleton(&nothing, skeleton, &options),
-              PTXGRAFT_STATUS_site_not_found);
+              PTXGRAFT_STATUS_site_unknown);
     EXPECT_EQ(nothing, nullptr);
     options.sites = nullptr;
     EXPECT_INVALID(ptxgraft_spare_registers_create_of_template(&nothing, simple, nullptr, &options), "sites");
