@@ -58,6 +58,7 @@ const Match* InstructionVerifier::look_at(const Instruction& i) {
     if (i.opcode == "call") call(i);
     if (i.opcode == "mov") function_address(i);
     if (i.opcode == "mov" || i.opcode == "cvta") parameter_address(i);
+    if (i.opcode == "setp" && i.guard) guarded_sink(i);
     if (i.opcode == "ld" || i.opcode == "st") parameter_access(i);
     if (i.opcode == "mma" || i.opcode == "wmma" || i.opcode == "wgmma") fragments(i, *fitting);
     if (i.opcode == "tex" || i.opcode == "tld4" || i.opcode == "txq") {
@@ -83,6 +84,7 @@ void InstructionVerifier::address_width(const Instruction& i, const Match& match
     const std::string_view opcode = match.row->opcode;
     if (setting_.knows_target && setting_.target.sm >= 90 && opcode.starts_with("cvta") && i.has(".u32"))
         return report(Errc::operand_type_wrong, i.name, "a generic address has 64 bits from sm_90 on: .u64");
+    if (setting_.knows_target && setting_.target.sm >= 90 && opcode == "mov") return moved_global(i);
     const bool is_one =
         std::ranges::find(opcodes, opcode) != opcodes.end() || opcode.starts_with("mbarrier.");
     if (!setting_.knows_target || setting_.target.sm < 90 || !is_one ||
@@ -98,6 +100,29 @@ void InstructionVerifier::address_width(const Instruction& i, const Match& match
                "'" + std::string(operand.base()) +
                    "' has 32 bits; from sm_90 on, a generic or .global address has 64");
     }
+}
+
+// `mov.u32 %r1, a`; with an offset behind it, ptxas takes it.
+void InstructionVerifier::moved_global(const Instruction& i) {
+    const Operand& source = i.operands.back();
+    if (source.kind() != OperandKind::identifier) return;
+    const Symbol* symbol = names_.find(source.text());
+    const bool is_global =
+        symbol != nullptr && symbol->kind == SymbolKind::variable && symbol->space == Space::global;
+    if (is_global && (i.has(".b32") || i.has(".u32") || i.has(".s32")))
+        report(
+            Errc::operand_type_wrong, source.span(),
+            "'" + std::string(source.text()) + "' is in .global, whose addresses have 64 bits from sm_90 on");
+}
+
+// ptxas crashes of it.
+void InstructionVerifier::guarded_sink(const Instruction& i) {
+    const Operand& destination = i.operands.front();
+    const Operand& first =
+        destination.kind() == OperandKind::pair ? destination.children().front() : destination;
+    if (first.kind() == OperandKind::sink)
+        report(Errc::operand_kind_wrong, first.span(),
+               "'_' cannot stand for the first result of a setp with a guard; name a predicate");
 }
 
 namespace {

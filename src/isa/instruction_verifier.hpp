@@ -83,6 +83,8 @@ class InstructionVerifier {
     void per_cta_memory(const syntax::Operand& operand);
     void undefined_label(const syntax::Operand& operand);
     void address_width(const syntax::Instruction& instruction, const Match& match);
+    void moved_global(const syntax::Instruction& instruction);
+    void guarded_sink(const syntax::Instruction& instruction);
     void moved_address(const syntax::Instruction& instruction, const Match& match);
     void special_address(const syntax::Instruction& instruction, const Match& match);
     void named_space(const syntax::Instruction& instruction, const Match& match);

@@ -100,6 +100,11 @@ std::string OperandProblem::message(const Match& match) const {
         case Kind::range: return found + " is out of range: " + range_text(*rule->range) + form;
         case Kind::constant_value:
             return constant_error().detail != nullptr ? *constant_error().detail : found;
+        case Kind::component:
+            return found + ": ptxas takes a register by its name alone here; move it to one" + form;
+        case Kind::addition:
+            return found + ": a number is added to registers of integers and of bits alone; '" +
+                   std::string(operand->base()) + "'" + what + form;
         case Kind::no_array:
             return found + ": '" + std::string(operand->base()) + "'" + what + " and no array" + form;
         case Kind::neighbour:

@@ -322,6 +322,10 @@ class Checker {
         if (rule.is_output || rule.register_only || rule.takes_sink)
             return problem(Kind::constant, &operand, &rule);
         if (!operand.constant()) return problem(Kind::constant_value, &operand, &rule);
+        // ptxas moves it to a register of 32 bits
+        const bool is_narrowed = match_.row->opcode == "cvt" && has(".rna") && has(".tf32");
+        if (is_narrowed && operand.constant()->type == syntax::Constant::Type::f64)
+            return problem(Kind::constant_kind, &operand, &rule);
         if (rule.constant_only && rule.type.slot == any_slot && rule.type.type == RegisterType::none) {
             if (!operand.constant()->is_integer()) return problem(Kind::constant_kind, &operand, &rule);
         } else if (!takes_constant(match_.type(rule.type), operand.constant()->type)) {
@@ -340,6 +344,8 @@ class Checker {
         if (symbol == nullptr) {
             if (const auto special = find_special(name)) return special_register(rule, operand, *special);
             symbol = vector_part(name);
+            if (symbol != nullptr && (is_macro() || is_video()))
+                return problem(Kind::component, &operand, &rule, symbol);
         }
         if (symbol == nullptr) return problem(Kind::undeclared, &operand, &rule);
         if (symbol->kind == SymbolKind::reg)
@@ -347,6 +353,23 @@ class Checker {
                        ? std::optional(problem(Kind::not_allowed, &operand, &rule, symbol))
                        : registers(rule, operand, *symbol);
         return address_of(rule, operand, *symbol);
+    }
+
+    // Of these ptxas makes a macro, into whose text it writes the operands: only names and constants can be read
+    // there.
+    [[nodiscard]] bool is_macro() const {
+        const std::string_view opcode = match_.row->opcode.view();
+        const bool rounds = has(".rz") || has(".rm") || has(".rp");
+        if (opcode == "div" || opcode == "rem") {
+            if (has(".u64") || has(".s64")) return true;
+            return rounds && (has(".f32") || has(".f64"));
+        }
+        return (opcode == "rcp" || opcode == "sqrt") && rounds && has(".f64");
+    }
+    // A part of a register has its own meaning there: `%r1.b0`.
+    [[nodiscard]] bool is_video() const {
+        const std::string_view opcode = match_.row->opcode.view();
+        return opcode.starts_with('v') && !opcode.starts_with("vote");
     }
 
     // `v.x` of a vector register
@@ -412,8 +435,8 @@ class Checker {
         if (symbol->kind != SymbolKind::reg) return address_of(rule, operand, *symbol);
         const TypeClass kind = info(symbol->type).kind;
         const bool is_number = symbol->vector == 1 && (kind == TypeClass::integer || kind == TypeClass::bits);
-        return is_number ? registers(rule, operand, *symbol)
-                         : std::optional(problem(Kind::not_allowed, &operand, &rule, symbol));
+        if (is_number && !is_macro()) return registers(rule, operand, *symbol);
+        return problem(is_macro() ? Kind::component : Kind::addition, &operand, &rule, symbol);
     }
 
     // PTX ISA 6.4.2: `a[1]`, `a[%r1+2]` is the address of an element, in brackets of its own where an address

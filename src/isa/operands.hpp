@@ -30,8 +30,10 @@ struct OperandProblem {
         sink,
         special,
         negation,
-        no_array,  // `x[1]` of a variable that is none
-        minus,     // of a register
+        no_array,   // `x[1]` of a variable that is none
+        component,  // of a vector, or a register and a number, where only a name is read
+        addition,   // of a number to a register of floats
+        minus,      // of a register
     } kind;
     const syntax::Operand* operand = nullptr;  // null: the instruction as a whole
     const OperandRule* rule = nullptr;

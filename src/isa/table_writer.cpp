@@ -176,7 +176,8 @@ class Writer {
     // only in the manual's.
     static unsigned vocabulary(const Part& part) {
         static const std::array<std::regex, 4> vocabularies = {
-            std::regex(R"(\.(?!b1024)(pred|[usbf][0-9]+|bf16|tf32|u?e[0-9]+m[0-9]+|s2f6)(x[0-9]+)?(_p[0-9]+)?)"),
+            std::regex(
+                R"(\.(?!b1024)(pred|[usbf][0-9]+|bf16|tf32|u?e[0-9]+m[0-9]+|s2f6)(x[0-9]+)?(_p[0-9]+)?)"),
             std::regex(R"(\.(global|local|const|(shared|param)(::[a-z]+)?))"), std::regex(R"(\.(row|col))"),
             std::regex(R"(\.(and|or|xor|popc))")};
         for (std::size_t i = 0; i < vocabularies.size() && !part.members.empty(); ++i)

@@ -349,7 +349,7 @@ class FunctionDecoder {
     std::optional<Ref> read_special(std::string_view name);
     [[nodiscard]] bool is_special_vector(const syntax::Operand& operand);
     Expected<Ref> value_of(std::string_view name, std::int64_t offset, std::uint32_t bytes, Span span);
-    [[nodiscard]] static tl::unexpected<Error> unknown(std::string_view name, Span span);
+    [[nodiscard]] tl::unexpected<Error> unknown(std::string_view name, Span span);
     [[nodiscard]] static tl::unexpected<Error> wrong_constant(const syntax::Operand& operand);
     Ref sum_of(Ref a, Ref b, std::uint32_t bytes);
     Expected<Ref> element_address(const syntax::Operand& operand, std::uint32_t bytes);
