@@ -235,8 +235,8 @@ class Checker {
                ((vector.has_integer_behind_register() && !is_fragment(rule)) ||
                 (vector.has_integer() && match_.row->opcode == "tex.grad"));
     }
-    // A vector that begins with a constant takes its width from the operand, or, of a fragment, has the type of
-    // its elements. Nothing: its type is asked as that of others.
+    // A vector that begins with a constant takes its width from the operand, or, of a fragment, has the type
+    // of its elements. Nothing: its type is asked as that of others.
     [[nodiscard]] std::optional<bool> fits_behind_constant(const OperandRule& rule,
                                                            const VectorType& vector) const {
         if (!vector.begins_with_integer() && !vector.begins_with_float()) return std::nullopt;
@@ -258,8 +258,8 @@ class Checker {
     }
     // Into two instructions, each with half of the elements.
     [[nodiscard]] bool is_split() const { return match_.row->opcode.view().starts_with("wmma.mma"); }
-    // The elements of a matrix, and of what is converted or interpolated, are registers of 32 bits: a number in
-    // front, which has 64, is none of them. In the latter floats are numbers as elsewhere.
+    // The elements of a matrix, and of what is converted or interpolated, are registers of 32 bits: a number
+    // in front, which has 64, is none of them. In the latter floats are numbers as elsewhere.
     [[nodiscard]] bool is_fragment(const OperandRule& rule) const {
         constexpr std::array<std::string_view, 5> opcodes = {"mma", "wmma", "wgmma", "stmatrix", "tcgen05"};
         const TypeInfo& wanted = info(match_.type(rule.type));
@@ -355,8 +355,8 @@ class Checker {
         return address_of(rule, operand, *symbol);
     }
 
-    // Of these ptxas makes a macro, into whose text it writes the operands: only names and constants can be read
-    // there.
+    // Of these ptxas makes a macro, into whose text it writes the operands: only names and constants can be
+    // read there.
     [[nodiscard]] bool is_macro() const {
         const std::string_view opcode = match_.row->opcode.view();
         const bool rounds = has(".rz") || has(".rm") || has(".rp");

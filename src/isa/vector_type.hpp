@@ -16,10 +16,10 @@ inline RegisterType bits_type(std::uint32_t bits) {
     return at == type_infos.end() ? RegisterType::none : at->type;
 }
 
-/// Elements of one type give the vector that type; others of one class, or beside some of bits, bits of the
-/// registers' width. Neighbours of two classes do not go together. A constant is .s64, .u64, .f64 or .f32, and
-/// takes the width of the registers. A predicate goes with nothing: ptxas takes it for 32 bits, and fails when
-/// it makes code of it.
+/// Elements of one type give the vector that type; others of one class, or beside some of bits, bits of
+/// the registers' width. Neighbours of two classes do not go together. A constant is .s64, .u64, .f64 or
+/// .f32, and takes the width of the registers. A predicate goes with nothing: ptxas takes it for 32 bits,
+/// and fails when it makes code of it.
 class VectorType {
   public:
     /// False: ptxas finds them to be of different types.

@@ -64,7 +64,8 @@ TEST(CApiNames, FunctionsAreNounAndVerb) {
         "place",   "ask",         "tell",    "merge",       "set",    "begin",    "add",
         "change",  "instantiate", "compare", "calibrate",   "close",  "enumerate"};
     const std::string text = header();
-    const auto functions = all(text, "\\bptxgraft_([a-z]+(?:_map|_code|_registers)?)_([a-z]+)(?:_[a-z0-9_]+)?\\(");
+    const auto functions =
+        all(text, "\\bptxgraft_([a-z]+(?:_map|_code|_registers)?)_([a-z]+)(?:_[a-z0-9_]+)?\\(");
     EXPECT_EQ(functions.size(), all(text, "PTXGRAFT_C_API (?!__)").size());
     EXPECT_GT(functions.size(), 100u);
     for (const Match& function : functions) EXPECT_EQ(verbs.count(function[2]), 1u) << function.str();

@@ -399,8 +399,8 @@ TEST_P(IsaOracle, NumbersAddedToRegisters) {
     compare(list, {"sm_100a", "9.0"}, allowed);
 }
 
-// ptxas gives a vector in braces one type, made of its elements from the first to the last, and asks only that
-// type to be the row's: what stands beside a register of bits may be many things (but predicates, which
+// ptxas gives a vector in braces one type, made of its elements from the first to the last, and asks only
+// that type to be the row's: what stands beside a register of bits may be many things (but predicates, which
 // it makes no code of, and are not asked here).
 std::vector<std::vector<std::string>> changed_elements(const std::vector<std::string>& elements) {
     std::vector<std::vector<std::string>> all;
@@ -464,8 +464,8 @@ TEST_P(IsaOracle, ElementsOfVectors) {
             }
         }
     });
-    // Wrongly taken are constants that ptxas moves to registers of another width; wrongly refused are integers
-    // behind registers of floats, which it crashes of when it makes code.
+    // Wrongly taken are constants that ptxas moves to registers of another width; wrongly refused are
+    // integers behind registers of floats, which it crashes of when it makes code.
     constexpr Oddities differing[] = {
         {"atom", 0, 2}, {"cp", 1, 0},    {"mma", 2, 3},      {"mov", 0, 1},  {"multimem", 3, 1},
         {"red", 0, 3},  {"st", 0, 1},    {"stmatrix", 0, 2}, {"sust", 0, 1}, {"tcgen05", 1, 0},
