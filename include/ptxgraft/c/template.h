@@ -178,7 +178,7 @@ PTXGRAFT_C_API ptxgraft_status ptxgraft_template_try(ptxgraft_trial_info* info, 
                                                      const ptxgraft_device* device,
                                                      const ptxgraft_trial_options* options);
 
-/* ------------------------------------------------------------------------------- registers that stubs have */
+/* ----------------------------------------------------------------------------- registers that stubs have */
 
 /** How many values a stub may keep alive in each site of a kernel, as it was measured: spare_registers.hpp
     says how. It never changes. Threads: any number use one at once. */
