@@ -150,6 +150,7 @@ Expected<const EntryInfo*> find_entry(const ModuleInfo& module, std::string_view
     const auto& entries = module.entries;
     const auto names = [&] {
         std::vector<std::string_view> all;
+        all.reserve(entries.size());
         for (const EntryInfo& entry : entries) all.push_back(entry.name);
         return fmt::format("{}", fmt::join(all, ", "));
     };
