@@ -100,8 +100,9 @@ TEST(CApiTemplate, SpareRegistersAreMeasured) {
     options.most = 256;
     options.first = 128;
     options.threads_per_block = 1024;  // of 64 registers each
-    ASSERT_OK(ptxgraft_spare_registers_create_of_skeleton(&measured, skeleton, &options));
-    ASSERT_OK(ptxgraft_spare_registers_get_site(&info, measured, 0));
+    CSpareRegisters of_skeleton;
+    ASSERT_OK(ptxgraft_spare_registers_create_of_skeleton(&of_skeleton, skeleton, &options));
+    ASSERT_OK(ptxgraft_spare_registers_get_site(&info, of_skeleton, 0));
     EXPECT_LT(info.registers, 64u);
     EXPECT_STRNE(info.loss, "");
 
