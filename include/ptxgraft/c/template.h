@@ -199,7 +199,9 @@ typedef struct ptxgraft_spare_registers_options {
 } ptxgraft_spare_registers_options;
 #define PTXGRAFT_SPARE_REGISTERS_OPTIONS_INIT \
     { sizeof(ptxgraft_spare_registers_options), NULL, 0, NULL, NULL, 0, 0, 64, 4, NULL }
-/** Assembles the kernel some ten times with stubs of more and more values. */
+/** Assembles the kernel some ten times with stubs of more and more values. PTXGRAFT_STATUS_site_unknown;
+    PTXGRAFT_STATUS_argument_invalid for a number of values that is none from 1 to 256; what compiling and
+    assembling give. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_spare_registers_create_of_template(
     ptxgraft_spare_registers** measured, const ptxgraft_template* from, const char* tunables,
     const ptxgraft_spare_registers_options* options);
@@ -215,8 +217,8 @@ PTXGRAFT_C_API ptxgraft_status ptxgraft_spare_registers_get_count(size_t* count,
 typedef struct ptxgraft_spare_registers_info {
     size_t struct_size;
     const char* site;
-    const char*
-        loss; /**< of one value more: "8 bytes of spills"; empty where the most that were tried have none */
+    /** Of one value more: "8 bytes of spills"; empty where the most that were tried have none. */
+    const char* loss;
     uint32_t registers; /**< 32-bit values that cost nothing; 0: one is too many */
     uint32_t zero;      /**< always 0 */
 } ptxgraft_spare_registers_info;

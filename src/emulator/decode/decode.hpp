@@ -268,7 +268,7 @@ class FunctionDecoder {
     /// The elements of a vector operand, or the operand itself.
     Expected<std::vector<Ref>> inputs(const syntax::Operand& operand, std::uint32_t bytes,
                                       ImmediateType type);
-    Expected<void> check_widths(const syntax::Operand& vector, std::uint32_t bytes);
+    Expected<void> check_widths(const syntax::Operand& vector, std::uint32_t bytes, ImmediateType type);
     Expected<std::vector<Ref>> outputs(const syntax::Operand& operand, std::uint32_t bytes,
                                        Extension extension = Extension::zeros);
     [[nodiscard]] bool is_vector(const syntax::Operand& operand);

@@ -206,9 +206,7 @@ Expected<std::vector<Ref>> FunctionDecoder::inputs(const syntax::Operand& operan
         return refs;
     }
     const bool many = operand.kind() == OperandKind::vector;
-    if (many && (type == ImmediateType::f32 || type == ImmediateType::f64) &&
-        operand.children().front().kind() == OperandKind::immediate)
-        TRY(check_widths(operand, bytes));
+    if (many) TRY(check_widths(operand, bytes, type));
     for (std::size_t i = 0; i < (many ? operand.children().size() : 1); ++i) {
         auto ref = TRY(input(many ? operand.children()[i] : operand, bytes, type));
         refs.push_back(ref);
@@ -216,14 +214,25 @@ Expected<std::vector<Ref>> FunctionDecoder::inputs(const syntax::Operand& operan
     return refs;
 }
 
-// Registers of another width behind a floating-point constant, `{1.5, %d1}`, which ptxas converts.
-Expected<void> FunctionDecoder::check_widths(const syntax::Operand& vector, std::uint32_t bytes) {
-    for (const syntax::Operand& element : vector.children())
-        if (const auto reg =
-                element.kind() == OperandKind::identifier ? find_register(element.text()) : std::nullopt;
-            reg && width(*reg) != bytes)
+// Of a wider register an integer is the lower part. What ptxas makes of others in a vector, `{1.5, %d1}` or
+// `{0, %rs1}`, are conversions by types that the registers do not have.
+Expected<void> FunctionDecoder::check_widths(const syntax::Operand& vector, std::uint32_t bytes,
+                                             ImmediateType type) {
+    for (const syntax::Operand& element : vector.children()) {
+        if (element.kind() != OperandKind::identifier) continue;
+        const auto reg = find_register(element.text());
+        if (!reg || width(*reg) == bytes) continue;
+        const Scopes::Meaning meaning = scopes().find_register(element.text());
+        const isa::RegisterType declared = meaning.range != nullptr    ? meaning.range->declared().type
+                                           : meaning.symbol != nullptr ? meaning.symbol->declared.type
+                                                                       : isa::RegisterType::none;
+        const bool is_number =
+            declared != isa::RegisterType::none && (isa::info(declared).kind == isa::TypeClass::integer ||
+                                                    isa::info(declared).kind == isa::TypeClass::bits);
+        if (width(*reg) < bytes || type != ImmediateType::integer || !is_number)
             return fail(Errc::operand_invalid, element.span(),
-                        fmt::format("{} of another width behind a constant", element.text()));
+                        fmt::format("{} of another width than the vector's", element.text()));
+    }
     return {};
 }
 
