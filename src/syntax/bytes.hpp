@@ -5,19 +5,25 @@
 #include <cstdint>
 #include <cstring>
 #include <string_view>
+#include <type_traits>
 
 namespace ptxgraft::syntax {
 
 static_assert(std::endian::native == std::endian::little);
 
-template <class Word> Word load(const char* at) {
-    Word word;
-    std::memcpy(&word, at, sizeof(Word));
+template <class Word> constexpr Word load(const char* at) {
+    Word word = 0;
+    if (std::is_constant_evaluated()) {
+        for (std::size_t i = sizeof(Word); i-- > 0;)
+            word = static_cast<Word>(word << 8 | static_cast<unsigned char>(at[i]));
+    } else {
+        std::memcpy(&word, at, sizeof(Word));
+    }
     return word;
 }
 
 /// All bytes of a string of at most 8, together with its size no other string has the same.
-inline std::uint64_t load_short(const char* at, std::size_t size) {
+constexpr std::uint64_t load_short(const char* at, std::size_t size) {
     if (size == 8) return load<std::uint64_t>(at);
     if (size >= 4) return load<std::uint32_t>(at) | std::uint64_t{load<std::uint32_t>(at + size - 4)} << 32;
     if (size == 0) return 0;
@@ -32,7 +38,7 @@ inline std::uint64_t load_back(const char* end, std::size_t size) {
     return load<std::uint64_t>(end - 8) >> beside << beside;
 }
 
-inline bool is_equal(std::string_view a, std::string_view b) {
+constexpr bool is_equal(std::string_view a, std::string_view b) {
     if (a.size() != b.size()) return false;
     const std::size_t size = a.size();
     if (size <= 8) return load_short(a.data(), size) == load_short(b.data(), size);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "syntax/constant.hpp"
 #include "syntax/directives.hpp"
@@ -59,6 +60,8 @@ class DeclarationReader {
         std::vector<Statement::Parameter> list;
         ++at_;
         if (take(Lexeme::close_paren)) return list;
+        constexpr std::size_t usual = 4;
+        list.reserve(usual);
         do list.push_back(parameter());
         while (take(Lexeme::comma));
         ++at_;
@@ -90,9 +93,12 @@ class DeclarationReader {
             p.name = text();
             ++at_;
         }
-        const std::vector<std::uint64_t> sizes = extents();
-        if (!sizes.empty()) p.count = sizes.front();
-        p.is_open = !sizes.empty() && sizes.front() == 0;
+        bool is_first = true;
+        for_each_extent([&](std::uint64_t size) {
+            if (!std::exchange(is_first, false)) return;
+            p.count = size;
+            p.is_open = size == 0;
+        });
         return p;
     }
 
@@ -137,12 +143,16 @@ class DeclarationReader {
 
     std::vector<std::uint64_t> extents() {
         std::vector<std::uint64_t> sizes;
+        for_each_extent([&](std::uint64_t size) { sizes.push_back(size); });
+        return sizes;
+    }
+    // `[4][]`: 4, then 0.
+    template <class Visit> void for_each_extent(Visit visit) {
         while (take(Lexeme::open_bracket)) {
             const bool open = take(Lexeme::close_bracket);
-            sizes.push_back(open ? 0 : integer());
+            visit(open ? 0 : integer());
             if (!open) at_ += 2;
         }
-        return sizes;
     }
 
     std::vector<Token> initialiser() {

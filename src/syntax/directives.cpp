@@ -70,41 +70,48 @@ constexpr auto rows = [] {
     return all;
 }();
 
-// Words of one hash stand in one bucket; most buckets are empty, so that a word that is no directive costs
-// one look.
-constexpr std::size_t bucket_count = 256, bucket_size = 2;
+// Each word has its own slot or the next free one behind it. Most slots are empty, so that a word that is no
+// directive costs one look.
+struct Slot {
+    std::uint64_t key = 0;
+    const Directive* row = nullptr;
+};
+constexpr std::size_t slot_count = 256;
 
-// The factors were searched: with them no bucket overflows, and make_buckets() does not compile if one does.
-constexpr std::size_t hash(std::string_view word) {
-    const auto at = [&](std::size_t i) {
-        return static_cast<std::size_t>(static_cast<unsigned char>(word[i]));
-    };
+// All of a word of at most eight characters, together with its size.
+constexpr std::uint64_t key_of(std::string_view word) {
     const std::size_t n = word.size();
-    return (at(1) * 69 + at(2) * 23 + at(n / 2) * 73 + at(n - 2) * 23 + at(n - 1) + n * 31) % bucket_count;
+    if (n <= 8) return load_short(word.data(), n);
+    return load<std::uint64_t>(word.data()) + 3 * load<std::uint64_t>(word.data() + n - 8);
+}
+constexpr std::uint8_t slot_of(std::uint64_t key, std::size_t size) {
+    constexpr std::uint64_t odd = 0x9E3779B97F4A7C15u;
+    static_assert(slot_count == 256);
+    return static_cast<std::uint8_t>((key + size) * odd >> 56);
 }
 
-using Buckets = std::array<std::array<std::uint8_t, bucket_size>, bucket_count>;
-
-constexpr Buckets make_buckets() {
-    Buckets buckets{};
-    for (std::size_t i = 0; i < std::size(rows); ++i) {
-        auto& bucket = buckets[hash(rows[i].word)];
-        std::size_t free = 0;
-        while (bucket[free] != 0) ++free;
-        bucket[free] = static_cast<std::uint8_t>(i + 1);
+constexpr auto slots = [] {
+    std::array<Slot, slot_count> all{};
+    for (const Directive& row : rows) {
+        const std::uint64_t key = key_of(row.word);
+        std::uint8_t at = slot_of(key, row.word.size());
+        while (all[at].row != nullptr) ++at;
+        all[at] = {key, &row};
     }
-    return buckets;
-}
-constexpr Buckets buckets = make_buckets();
+    return all;
+}();
 constexpr Directive no_directive{};
 
 }  // namespace
 
 const Directive& directive(std::string_view word) {
-    if (word.size() < 3) return no_directive;
-    for (const std::uint8_t i : buckets[hash(word)])
-        if (i != 0 && is_equal(rows[i - 1].word, word)) return rows[i - 1];
-    return no_directive;
+    const std::uint64_t key = key_of(word);
+    for (std::uint8_t at = slot_of(key, word.size());; ++at) {
+        const Slot& slot = slots[at];
+        if (slot.row == nullptr) return no_directive;
+        const bool may_be = slot.key == key && slot.row->word.size() == word.size();
+        if (may_be && (word.size() <= 8 || is_equal(slot.row->word, word))) return *slot.row;
+    }
 }
 
 // By first letter, a bit for each size.

@@ -160,12 +160,31 @@ inline constexpr auto type_keys = [] {
     return all;
 }();
 
+/// Where the rows are by the hash of their keys, each in its own place or the next free one behind it; in places
+/// that are empty stands the number of rows.
+[[nodiscard]] constexpr std::uint8_t type_place(std::uint64_t key) {
+    return static_cast<std::uint8_t>(key * 0x9E3779B97F4A7C15u >> 56);
+}
+inline constexpr auto type_places = [] {
+    constexpr auto none = static_cast<std::uint8_t>(std::size(types));
+    std::array<std::uint8_t, 256> all = {};
+    all.fill(none);
+    for (std::uint8_t i = 0; i < none; ++i) {
+        std::uint8_t at = type_place(type_keys[i]);
+        while (all[at] != none) ++at;
+        all[at] = i;
+    }
+    return all;
+}();
+
 /// The row of a word such as ".b32"; null for other words.
 [[nodiscard]] constexpr const TypeRow* find_type(std::string_view word) {
     const std::uint64_t key = type_key(word);
-    for (std::size_t i = 0; i < type_keys.size(); ++i)
+    for (std::uint8_t at = type_place(key);; ++at) {
+        const std::uint8_t i = type_places[at];
+        if (i == std::size(types)) return nullptr;
         if (type_keys[i] == key && types[i].word == word) return &types[i];
-    return nullptr;
+    }
 }
 
 /// `.texref`, `.samplerref` or `.surfref`.
