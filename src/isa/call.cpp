@@ -107,8 +107,9 @@ void InstructionVerifier::call(const Instruction& i) {
 
 void InstructionVerifier::call_to(const Instruction& i, const Statement& callee, std::string_view name,
                                   std::span<const Operand> returns, std::span<const Operand> arguments) {
-    check_arguments(returns, callee.return_parameters(), "return value", i, name);
-    check_arguments(arguments, callee.parameters(), "argument", i, name);
+    if (callee_.declaration != callee) callee_ = {callee, callee.return_parameters(), callee.parameters()};
+    check_arguments(returns, callee_.returns, "return value", i, name);
+    check_arguments(arguments, callee_.parameters, "argument", i, name);
 }
 
 void InstructionVerifier::check_arguments(std::span<const Operand> given,

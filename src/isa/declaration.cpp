@@ -50,8 +50,9 @@ std::uint32_t bytes_of(RegisterType type) {
 
 bool is_no_address(const Symbol& symbol, std::string_view name, bool is_range) {
     const bool may_be = symbol.kind == SymbolKind::reg || (symbol.space == Space::param && !symbol.is_array);
-    return may_be && name.starts_with('%') &&
-           find_special(is_range ? std::string(name) + "0" : std::string(name));
+    if (!may_be || !name.starts_with('%')) return false;
+    if (!is_range) return find_special(name).has_value();
+    return may_be_special_stem(name) && find_special(std::string(name) + "0");
 }
 
 Symbol variable_symbol(const Statement& statement, const Statement::Variable& v,

@@ -110,6 +110,11 @@ class InstructionVerifier {
     /// Of a function whose address is taken, what no call by it could pass.
     void function_address(const syntax::Instruction& instruction);
 
+    struct Callee {
+        syntax::Statement declaration;
+        std::vector<syntax::Statement::Parameter> returns, parameters;
+    };
+    Callee callee_;                             // of the last call: many have the same
     const Lent<NameMatches> matches_;           // that other modules may have asked for
     syntax::NameMap<std::string_view> labels_;  // of other functions, made on need: label, function
     bool has_labels_ = false;

@@ -26,6 +26,19 @@ const SpecialRegister* row_named(std::string_view name) {
 
 }  // namespace
 
+bool may_be_special_stem(std::string_view stem) {
+    static const syntax::Stems all = [] {
+        syntax::Stems stems;
+        for (const SpecialRegister& row : table_special) {
+            const std::string_view name = row.name;
+            if (row.count != 0) stems.add(name);
+            if (name.ends_with('0')) stems.add(name.substr(0, name.size() - 1));
+        }
+        return stems;
+    }();
+    return all.may_have(stem);
+}
+
 std::optional<SpecialUse> find_special(std::string_view name) {
     if (name.empty() || name[0] != '%') return std::nullopt;
     const std::string_view part = name.substr(std::min(name.find('.'), name.size()));

@@ -15,5 +15,7 @@ struct SpecialUse {
 
 /// `%tid.x`, `%laneid`, `%envreg3`; nothing for other names.
 [[nodiscard]] std::optional<SpecialUse> find_special(std::string_view name);
+/// False when surely no special register is the stem with a 0 behind it.
+[[nodiscard]] bool may_be_special_stem(std::string_view stem);
 
 }  // namespace ptxgraft::isa

@@ -95,7 +95,9 @@ Expected<ParameterInfo> parameter_info(const syntax::Statement::Parameter& param
 
 EntryInfo entry_info(const syntax::Statement& entry) {
     EntryInfo info{.name = std::string(entry.name())};
-    for (const auto& declared : entry.parameters()) {
+    const auto parameters = entry.parameters();
+    info.parameters.reserve(parameters.size());
+    for (const auto& declared : parameters) {
         auto parameter = parameter_info(declared, entry);
         if (!parameter) {
             info.parameter_error = parameter.error();
@@ -123,6 +125,7 @@ bool is_of_head(syntax::StatementKind kind) {
 
 ModuleInfo module_info(const syntax::Module& module) {
     ModuleInfo info{.target = std::string(module.target())};
+    info.entries.reserve(module.functions().size());
     for (const syntax::Statement& statement : module.statements()) {
         if (is_of_head(statement.kind())) info.head_end = statement.span().end;
         if (statement.kind() == syntax::StatementKind::variable) add_variables(statement, info.variables);
