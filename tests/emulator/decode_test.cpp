@@ -606,5 +606,32 @@ TEST(EmulatorDecode, SingleNamesHideThoseOfRangesInTheirBlock) {
     }
 }
 
+// What was known of a range holds behind declarations of other names, and no longer than its block.
+TEST(EmulatorDecode, RangesDeclaredAfterAUseAndInBlocksThatEnd) {
+    const Decoded decoded(with_header(
+        ".entry k() { .reg .b32 %r<9>, %t<9>; mov.b32 %r1, 1; mov.b32 %t1, 2; "
+        "{ .reg .b32 r1; mov.b32 r1, %r1; .reg .b32 %r<4>; mov.b32 %r1, r1; mov.b32 %t2, %r1; } "
+        "{ .reg .b32 %t<4>; mov.b32 %t1, %r1; { .reg .b32 %u<4>; mov.b32 %u1, %t1; mov.b32 %r2, %u1; } "
+        "mov.b32 %r3, %t1; } { .reg .b32 %v<4>; mov.b32 %v1, %t1; .reg .b32 %t1; mov.b32 %t1, %v1; } "
+        "mov.b32 %r4, %r1; mov.b32 %r5, %t1; ret; }"));
+    ASSERT_TRUE(decoded.program);
+    const auto moves = moves_of(*decoded.program, decoded.program->functions[0]);
+    ASSERT_EQ(moves.size(), 13u);
+    const Ref r1 = moves[0].first, t1 = moves[1].first;
+    EXPECT_EQ(moves[2].second, r1);              // beside `r1`
+    EXPECT_EQ(moves[3].second, moves[2].first);  // `r1`
+    EXPECT_NE(moves[3].first, r1);               // that of the range in the block
+    EXPECT_EQ(moves[4].second, moves[3].first);
+    EXPECT_EQ(moves[5].second, r1);
+    EXPECT_NE(moves[5].first, t1);
+    EXPECT_EQ(moves[6].second, moves[5].first);
+    EXPECT_EQ(moves[8].second, moves[5].first);  // behind the block of `%u`
+    EXPECT_EQ(moves[9].second, t1);              // behind that of the inner `%t`
+    EXPECT_EQ(moves[10].second, moves[9].first);
+    EXPECT_NE(moves[10].first, t1);
+    EXPECT_EQ(moves[11].second, r1);
+    EXPECT_EQ(moves[12].second, t1);
+}
+
 }  // namespace
 }  // namespace ptxgraft::emulator

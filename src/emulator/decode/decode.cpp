@@ -128,7 +128,7 @@ Expected<void> ModuleDecoder::declare() {
         if (statement.kind() == syntax::StatementKind::target)
             is_debug_ = statement.text().find("debug") != std::string::npos;
         if (statement.kind() != syntax::StatementKind::variable) continue;
-        TRY(declare(statement, program.shared_bytes));
+        TRY(declare(statement, *statement.variable(), program.shared_bytes));
     }
     declared_shared_bytes_ = program.shared_bytes;
     return declare_functions();
@@ -259,11 +259,6 @@ Expected<void> ModuleDecoder::decode_bodies(bool entries, ModulePart part) {
 
 const Symbol* ModuleDecoder::find(std::string_view name) const { return scopes.find(name); }
 
-Span ModuleDecoder::span_of(std::string_view name) const {
-    const auto begin = static_cast<std::uint32_t>(name.data() - module_.source().data());
-    return {begin, begin + static_cast<std::uint32_t>(name.size())};
-}
-
 std::optional<std::uint32_t> ModuleDecoder::find_function(std::string_view name) const {
     const std::uint32_t* const found = functions_->find(name);
     if (found == nullptr) return std::nullopt;
@@ -329,23 +324,24 @@ const std::optional<PureInstruction>& ModuleDecoder::pure(const syntax::Instruct
         .first->second;
 }
 
-Expected<void> ModuleDecoder::declare(const syntax::Statement& statement, std::uint32_t& shared_top) {
-    const auto variable = statement.variable();
+Expected<void> ModuleDecoder::declare(const syntax::Statement& statement,
+                                      const syntax::Statement::Variable& variable,
+                                      std::uint32_t& shared_top) {
     const Span span = statement.span();
-    for (std::size_t i = 0; i < variable->declarators.size(); ++i) {
-        const auto& declarator = variable->declarators[i];
-        const Space space = syntax::space_of(variable->space);
+    for (std::size_t i = 0; i < variable.declarators.size(); ++i) {
+        const auto& declarator = variable.declarators[i];
+        const Space space = syntax::space_of(variable.space);
         if (space != Space::shared) {
-            TRY(place_global(statement, *variable, i));
+            TRY(place_global(statement, variable, i));
             continue;
         }
-        const auto size = TRY(extent(*variable, declarator, span));
+        const auto size = TRY(extent(variable, declarator, span));
         Symbol symbol{.kind = Symbol::Kind::variable,
                       .space = Space::shared,
                       .bytes = size.bytes,
-                      .element_bytes = element_bytes(*variable, declarator),
-                      .declared = isa::variable_symbol(statement, *variable, declarator)};
-        if (variable->linkage == ".extern" && size.bytes == 0) {
+                      .element_bytes = element_bytes(variable, declarator),
+                      .declared = isa::variable_symbol(statement, variable, declarator)};
+        if (variable.linkage == ".extern" && size.bytes == 0) {
             symbol.dynamic = true;
             program.dynamic_alignment = std::max(program.dynamic_alignment, size.align);
         } else {

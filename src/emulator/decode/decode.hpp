@@ -148,7 +148,10 @@ class ModuleDecoder {
     const std::uint64_t number;  ///< that no other module has
     [[nodiscard]] const Symbol* find(std::string_view name) const;
     /// Where a name stands in the text.
-    [[nodiscard]] Span span_of(std::string_view name) const;
+    [[nodiscard]] Span span_of(std::string_view name) const {
+        const auto begin = static_cast<std::uint32_t>(name.data() - source_);
+        return {begin, begin + static_cast<std::uint32_t>(name.size())};
+    }
     [[nodiscard]] tl::unexpected<Error> redeclared(std::string_view name) const;
     [[nodiscard]] std::optional<std::uint32_t> find_function(std::string_view name) const;
     /// The column of a value of 1 to 16 bytes in all lanes.
@@ -157,9 +160,10 @@ class ModuleDecoder {
     /// The functions of a pure instruction, which are looked for once.
     [[nodiscard]] const std::optional<PureInstruction>& pure(const syntax::Instruction& instruction,
                                                              bool pair);
-    /// Declares a `.global`, `.const` or `.shared` variable in the innermost scope. `shared_top` is where the
-    /// next shared variable goes.
-    Expected<void> declare(const syntax::Statement& statement, std::uint32_t& shared_top);
+    /// Declares `.global`, `.const` or `.shared` variables in the innermost scope: those of the statement, which
+    /// reads as `variable`. `shared_top` is where the next shared variable goes.
+    Expected<void> declare(const syntax::Statement& statement, const syntax::Statement::Variable& variable,
+                           std::uint32_t& shared_top);
     /// `.target …, debug`: values live in memory, and registers hold them for one instruction at a time.
     [[nodiscard]] bool is_debug() const { return is_debug_; }
 
@@ -188,6 +192,7 @@ class ModuleDecoder {
                                 const syntax::Statement::Variable& variable, std::size_t index);
 
     const syntax::Module& module_;
+    const char* const source_ = module_.source().data();
     ModuleVariables& variables_;
     Names names_{*this};
     isa::InstructionVerifier verifier_;

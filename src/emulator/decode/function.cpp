@@ -216,8 +216,9 @@ Expected<void> FunctionDecoder::declare_labels(const Statement& parent) {
         if (kind == StatementKind::label) {
             last = TokenView(s).text(0);
             if (result && scopes().is_declared_here(last)) result = module_.redeclared(last);
+            if (!result) return;
             declared = isa::label_symbol(s);
-            scopes().declare(
+            scopes().declare_new(
                 last, {.kind = Symbol::Kind::label, .address = label_pcs_.size(), .declared = declared});
             label_pcs_.push_back(no_pc);  // it has not come yet
             return;
@@ -325,7 +326,7 @@ bool FunctionDecoder::declare_plain(const Statement& statement) {
 bool FunctionDecoder::declare_register(std::string_view name, std::uint32_t bytes,
                                        const isa::Symbol& declared) {
     const Ref ref = temporary(bytes);
-    scopes().declare(name, {.kind = Symbol::Kind::register_, .ref = ref, .declared = declared});
+    scopes().declare_new(name, {.kind = Symbol::Kind::register_, .ref = ref, .declared = declared});
     names_.push_back({ref, module_.span_of(name)});
     return true;
 }
@@ -333,11 +334,11 @@ bool FunctionDecoder::declare_register(std::string_view name, std::uint32_t byte
 bool FunctionDecoder::declare_local(std::string_view name, std::uint32_t bytes, const isa::Symbol& declared) {
     const auto offset = place_in_frame(bytes, bytes, span_);
     if (offset)
-        scopes().declare(name, {.space = Space::local,
-                                .frame_relative = true,
-                                .address = *offset,
-                                .bytes = bytes,
-                                .declared = declared});
+        scopes().declare_new(name, {.space = Space::local,
+                                    .frame_relative = true,
+                                    .address = *offset,
+                                    .bytes = bytes,
+                                    .declared = declared});
     return offset.has_value();
 }
 
@@ -352,7 +353,7 @@ Expected<void> FunctionDecoder::variable(const Statement& statement) {
     if (variable->space != ".local" && variable->space != ".param") {
         std::vector<SharedVariable>& shared = program().shared_variables;
         const std::size_t before = shared.size();
-        auto done = module_.declare(statement, shared_top_);
+        auto done = module_.declare(statement, *variable, shared_top_);
         for (std::size_t i = before; function().is_entry && i < shared.size(); ++i)
             shared[i].entry = static_cast<std::uint32_t>(&function() - program().functions.data());
         return done;

@@ -40,9 +40,9 @@ void Scopes::open() {
 
 void Scopes::close() {
     table_.close();
+    if (range_count_ != ranges_before_.back()) ++time_;
     range_count_ = ranges_before_.back();
     ranges_before_.pop_back();
-    ++time_;
 }
 
 void Scopes::close_function() {
@@ -56,18 +56,40 @@ void Scopes::clear() noexcept {
     ++time_;
 }
 
+namespace {
+
+// The characters of a stem of at most eight, the last of them in the highest byte.
+std::uint64_t word_of(std::string_view stem) {
+    std::uint64_t word = 0;
+    for (const char c : stem) word = word >> 8 | std::uint64_t{static_cast<unsigned char>(c)} << 56;
+    return word;
+}
+
+}  // namespace
+
+// A declaration may hide elements of the range that is known by the stem.
+void Scopes::forget_stem(std::string_view stem) {
+    if (stem.empty() || stem.size() > longest_known_stem) return;
+    const std::uint64_t word = word_of(stem);
+    KnownStem& known = known_[place_of(word)];
+    if (known.word == word) known.time = 0;
+}
+
 void Scopes::declare(std::string_view name, const Symbol& symbol) {
-    if (auto* const before = table_.declared_here(name)) {
+    if (auto* const before = table_.declared_here(name))
         before->symbol.symbol = symbol;
-        return;
-    }
-    ++time_;
+    else
+        declare_new(name, symbol);
+}
+
+void Scopes::declare_new(std::string_view name, const Symbol& symbol) {
+    forget_stem(syntax::numbered(name).stem);
     table_.declare(name, {symbol});
 }
 
 void Scopes::declare_range(std::string_view stem, std::uint32_t count, std::uint32_t bytes,
                            std::uint32_t components, const isa::Symbol& declared) {
-    ++time_;
+    forget_stem(stem);
     if (range_count_ == pool_.size()) pool_.emplace_back();
     RegisterRange& range = pool_[range_count_++];
     range.reset(count, bytes, components, declared);
@@ -87,8 +109,7 @@ Scopes::Meaning Scopes::find_register(std::string_view name) {
     const auto [stem, number] = syntax::numbered(name);
     // Only the innermost range of a stem that no single names have is known by it.
     if (range->components() == 1 && stem.size() <= longest_known_stem) {
-        std::uint64_t word = 0;
-        for (const char c : stem) word = word >> 8 | std::uint64_t{static_cast<unsigned char>(c)} << 56;
+        const std::uint64_t word = word_of(stem);
         KnownStem& known = known_[place_of(word)];
         const bool is_known = known.range == range && known.word == word && known.time == time_;
         if (!is_known && !table_.may_have_numbered(stem) && table_.range({stem}) == entry)

@@ -80,6 +80,8 @@ class Scopes {
     void clear() noexcept;
     /// In the innermost scope; it takes the place of one of that name there.
     void declare(std::string_view name, const Symbol& symbol);
+    /// One that is_declared_here() has not.
+    void declare_new(std::string_view name, const Symbol& symbol);
     /// `%r<5>`: %r0 to %r4, also written %r04. One of the same stem in the same scope hides the one before.
     void declare_range(std::string_view stem, std::uint32_t count, std::uint32_t bytes,
                        std::uint32_t components, const isa::Symbol& declared);
@@ -133,13 +135,15 @@ class Scopes {
         constexpr std::uint64_t odd = 0x9E3779B97F4A7C15u;
         return word * odd >> 58;
     }
+    void forget_stem(std::string_view stem);
     static constexpr std::size_t longest_known_stem = 7;
     // A name that was declared by itself has no range.
     struct Declared {
         Symbol symbol;
         RegisterRange* range = nullptr;
     };
-    // Ranges that were asked for lately, by their stem: most names are of few.
+    // Ranges that were asked for lately, by their stem: most names are of few. One is forgotten when a name
+    // with its stem is declared, all when ranges go out of scope.
     struct KnownStem {
         std::uint64_t word = 0;  // its characters are the high ones
         RegisterRange* range = nullptr;
@@ -150,7 +154,7 @@ class Scopes {
     std::size_t range_count_ = 0;
     std::vector<std::size_t> ranges_before_;  // the open scopes but the module's
     std::array<KnownStem, 64> known_ = {};
-    std::uint64_t time_ = 1;  // when what is known of stems was last forgotten
+    std::uint64_t time_ = 1;  // how often all that is known of stems was forgotten
 };
 
 }  // namespace ptxgraft::emulator
