@@ -160,8 +160,8 @@ inline constexpr auto type_keys = [] {
     return all;
 }();
 
-/// Where the rows are by the hash of their keys, each in its own place or the next free one behind it; in places
-/// that are empty stands the number of rows.
+/// The rows by the hash of their keys, each in its own place or the next free one behind it; in places that
+/// are empty stands the number of rows.
 [[nodiscard]] constexpr std::uint8_t type_place(std::uint64_t key) {
     return static_cast<std::uint8_t>(key * 0x9E3779B97F4A7C15u >> 56);
 }

@@ -160,8 +160,8 @@ class ModuleDecoder {
     /// The functions of a pure instruction, which are looked for once.
     [[nodiscard]] const std::optional<PureInstruction>& pure(const syntax::Instruction& instruction,
                                                              bool pair);
-    /// Declares `.global`, `.const` or `.shared` variables in the innermost scope: those of the statement, which
-    /// reads as `variable`. `shared_top` is where the next shared variable goes.
+    /// Declares `.global`, `.const` or `.shared` variables in the innermost scope: those of the statement,
+    /// which reads as `variable`. `shared_top` is where the next shared variable goes.
     Expected<void> declare(const syntax::Statement& statement, const syntax::Statement::Variable& variable,
                            std::uint32_t& shared_top);
     /// `.target …, debug`: values live in memory, and registers hold them for one instruction at a time.
