@@ -160,11 +160,12 @@ inline constexpr auto type_keys = [] {
     return all;
 }();
 
-/// The rows by the hash of their keys, each in its own place or the next free one behind it; in places that
-/// are empty stands the number of rows.
+/// Where the row of a key is looked for first.
 [[nodiscard]] constexpr std::uint8_t type_place(std::uint64_t key) {
     return static_cast<std::uint8_t>(key * 0x9E3779B97F4A7C15u >> 56);
 }
+/// The numbers of the rows, each in its own place or the next free one behind it; in places that are empty
+/// stands how many rows there are.
 inline constexpr auto type_places = [] {
     constexpr auto none = static_cast<std::uint8_t>(std::size(types));
     std::array<std::uint8_t, 256> all = {};
