@@ -21,11 +21,11 @@
 namespace ptxgraft::arithmetic {
 namespace {
 
-struct Mode {
+struct RoundingMode {
     const char* word;
     int mode;
 };
-constexpr Mode modes[] = {
+constexpr RoundingMode rounding_modes[] = {
     {".rn", FE_TONEAREST}, {".rz", FE_TOWARDZERO}, {".rm", FE_DOWNWARD}, {".rp", FE_UPWARD}};
 
 template <class T> T under(int mode, const std::function<T()>& operation) {
@@ -54,10 +54,10 @@ std::string show(const std::string& name, std::initializer_list<u64> operands) {
     return text;
 }
 
-constexpr std::size_t samples = 32 * 300;
+constexpr std::size_t many_samples = 32 * 300;
 
 TEST(Arithmetic, F32InEveryRoundingMode) {
-    const auto a = random32(samples, 1), b = random32(samples, 2), c = random32(samples, 3);
+    const auto a = random32(many_samples, 1), b = random32(many_samples, 2), c = random32(many_samples, 3);
     const struct {
         const char* name;
         float (*operation)(float, float);
@@ -84,25 +84,25 @@ TEST(Arithmetic, F32InEveryRoundingMode) {
                            volatile float r = a / b;
                            return float{r};
                        }}};
-    for (const Mode& mode : modes) {
+    for (const RoundingMode& mode : rounding_modes) {
         for (const auto& operation : operations) {
             const std::string name = std::string(operation.name) + mode.word + ".f32";
             const auto results = evaluate(name, {a, b});
-            for (std::size_t i = 0; i < samples; ++i)
+            for (std::size_t i = 0; i < many_samples; ++i)
                 expect_f32(results[i][0],
                            under<float>(mode.mode, [&] { return operation.operation(f32(a[i]), f32(b[i])); }),
                            show(name, {a[i], b[i]}));
         }
         const std::string name = std::string("fma") + mode.word + ".f32";
         const auto results = evaluate(name, {a, b, c});
-        for (std::size_t i = 0; i < samples; ++i) {
+        for (std::size_t i = 0; i < many_samples; ++i) {
             volatile float x = f32(a[i]), y = f32(b[i]), z = f32(c[i]);
             expect_f32(results[i][0], under<float>(mode.mode, [&] { return std::fma(x, y, z); }),
                        show(name, {a[i], b[i], c[i]}));
         }
         const auto roots = evaluate(std::string("sqrt") + mode.word + ".f32", {a});
         const auto reciprocals = evaluate(std::string("rcp") + mode.word + ".f32", {a});
-        for (std::size_t i = 0; i < samples; ++i) {
+        for (std::size_t i = 0; i < many_samples; ++i) {
             volatile float x = f32(a[i]);
             expect_f32(roots[i][0],
                        under<float>(mode.mode,
@@ -118,13 +118,13 @@ TEST(Arithmetic, F32InEveryRoundingMode) {
 }
 
 TEST(Arithmetic, F64InEveryRoundingMode) {
-    const auto a = random64(samples, 4), b = random64(samples, 5), c = random64(samples, 6);
-    for (const Mode& mode : modes) {
+    const auto a = random64(many_samples, 4), b = random64(many_samples, 5), c = random64(many_samples, 6);
+    for (const RoundingMode& mode : rounding_modes) {
         const std::string suffix = std::string(mode.word) + ".f64";
         const auto sum = evaluate("add" + suffix, {a, b}), difference = evaluate("sub" + suffix, {a, b}),
                    product = evaluate("mul" + suffix, {a, b}), quotient = evaluate("div" + suffix, {a, b}),
                    fused = evaluate("fma" + suffix, {a, b, c}), root = evaluate("sqrt" + suffix, {a});
-        for (std::size_t i = 0; i < samples; ++i) {
+        for (std::size_t i = 0; i < many_samples; ++i) {
             volatile double x = f64(a[i]), y = f64(b[i]), z = f64(c[i]);
             const std::string what = show(suffix, {a[i], b[i], c[i]});
             expect_f64(sum[i][0], under<double>(mode.mode, [&] { return x + y; }), what);
@@ -143,20 +143,20 @@ TEST(Arithmetic, F64InEveryRoundingMode) {
     }
 }
 
-float flush(float a) { return std::fpclassify(a) == FP_SUBNORMAL ? std::copysign(0.0f, a) : a; }
+float flushed(float a) { return std::fpclassify(a) == FP_SUBNORMAL ? std::copysign(0.0f, a) : a; }
 float saturate(float a) { return std::isnan(a) || a <= 0 ? 0.0f : std::min(a, 1.0f); }
 
 TEST(Arithmetic, FlushAndSaturate) {
-    const auto a = random32(samples, 7), b = random32(samples, 8), c = random32(samples, 9);
+    const auto a = random32(many_samples, 7), b = random32(many_samples, 8), c = random32(many_samples, 9);
     const auto ftz = evaluate("mul.ftz.f32", {a, b}), sat = evaluate("add.sat.f32", {a, b}),
                both = evaluate("fma.rn.ftz.sat.f32", {a, b, c}),
                fused = evaluate("fma.rn.ftz.f32", {a, b, c}), negated = evaluate("neg.ftz.f32", {a});
-    for (std::size_t i = 0; i < samples; ++i) {
-        const float x = flush(f32(a[i])), y = flush(f32(b[i])), z = flush(f32(c[i]));
-        expect_f32(ftz[i][0], flush(x * y), show("mul.ftz", {a[i], b[i]}));
+    for (std::size_t i = 0; i < many_samples; ++i) {
+        const float x = flushed(f32(a[i])), y = flushed(f32(b[i])), z = flushed(f32(c[i]));
+        expect_f32(ftz[i][0], flushed(x * y), show("mul.ftz", {a[i], b[i]}));
         expect_f32(sat[i][0], saturate(f32(a[i]) + f32(b[i])), show("add.sat", {a[i], b[i]}));
-        expect_f32(fused[i][0], flush(std::fma(x, y, z)), show("fma.ftz", {a[i], b[i], c[i]}));
-        expect_f32(both[i][0], saturate(flush(std::fma(x, y, z))), show("fma.ftz.sat", {a[i], b[i], c[i]}));
+        expect_f32(fused[i][0], flushed(std::fma(x, y, z)), show("fma.ftz", {a[i], b[i], c[i]}));
+        expect_f32(both[i][0], saturate(flushed(std::fma(x, y, z))), show("fma.ftz.sat", {a[i], b[i], c[i]}));
         if (!std::isnan(x)) expect_f32(negated[i][0], -x, show("neg.ftz", {a[i]}));
     }
 }
@@ -215,11 +215,12 @@ __float128 sum_past_ties(__float128 a, __float128 b) {
 }
 
 void check_half(const std::string& type, const Table& table, unsigned seed) {
-    const auto a = random16(samples, seed), b = random16(samples, seed + 1), c = random16(samples, seed + 2);
+    const auto a = random16(many_samples, seed), b = random16(many_samples, seed + 1),
+               c = random16(many_samples, seed + 2);
     const auto sum = evaluate("add.rn." + type, {a, b}), product = evaluate("mul." + type, {a, b}),
                fused = evaluate("fma.rn." + type, {a, b, c}),
                relu = evaluate("fma.rn.relu." + type, {a, b, c});
-    for (std::size_t i = 0; i < samples; ++i) {
+    for (std::size_t i = 0; i < many_samples; ++i) {
         const double x = table.decode(static_cast<u32>(a[i])), y = table.decode(static_cast<u32>(b[i])),
                      z = table.decode(static_cast<u32>(c[i]));
         const bool finite = std::isfinite(x) && std::isfinite(y) && std::isfinite(z);
@@ -267,8 +268,8 @@ TEST(Arithmetic, PackedHalvesDoEachHalf) {
 }
 
 TEST(Arithmetic, FloatsToIntegersClampAndRound) {
-    const auto a = random32(samples, 40);
-    const auto d = random64(samples, 41);
+    const auto a = random32(many_samples, 40);
+    const auto d = random64(many_samples, 41);
     const struct {
         const char* word;
         double (*round)(double);
@@ -289,7 +290,7 @@ TEST(Arithmetic, FloatsToIntegersClampAndRound) {
                 if (r > static_cast<long double>(most)) return most;
                 return static_cast<T>(r);
             };
-            for (std::size_t i = 0; i < samples; ++i) {
+            for (std::size_t i = 0; i < many_samples; ++i) {
                 EXPECT_EQ(static_cast<T>(from32[i][0]), expected(f32(a[i]), nan_is_high_of_f32))
                     << show(type + rounding.word, {a[i]});
                 EXPECT_EQ(static_cast<T>(from64[i][0]), expected(f64(d[i]), true))
@@ -307,15 +308,15 @@ TEST(Arithmetic, FloatsToIntegersClampAndRound) {
 
 TEST(Arithmetic, IntegersToFloatsInEveryRoundingMode) {
     std::mt19937_64 random(50);
-    std::vector<u64> a(samples);
+    std::vector<u64> a(many_samples);
     for (u64& v : a) v = random() >> (random() % 64);
-    for (std::size_t i = 0; i < samples; i += 5) a[i] = ~a[i];
-    for (const Mode& mode : modes) {
+    for (std::size_t i = 0; i < many_samples; i += 5) a[i] = ~a[i];
+    for (const RoundingMode& mode : rounding_modes) {
         const auto check = [&](const std::string& type, auto sample) {
             using T = decltype(sample);
             const auto single = evaluate(std::string("cvt") + mode.word + ".f32." + type, {a});
             const auto twice = evaluate(std::string("cvt") + mode.word + ".f64." + type, {a});
-            for (std::size_t i = 0; i < samples; ++i) {
+            for (std::size_t i = 0; i < many_samples; ++i) {
                 volatile T x = static_cast<T>(a[i]);
                 // A long double holds every 64-bit integer: one rounding.
                 volatile long double exact = static_cast<long double>(x);
@@ -334,22 +335,22 @@ TEST(Arithmetic, IntegersToFloatsInEveryRoundingMode) {
 }
 
 TEST(Arithmetic, FloatsToFloats) {
-    const auto d = random64(samples, 60), a = random32(samples, 61);
-    for (const Mode& mode : modes) {
+    const auto d = random64(many_samples, 60), a = random32(many_samples, 61);
+    for (const RoundingMode& mode : rounding_modes) {
         const auto narrowed = evaluate(std::string("cvt") + mode.word + ".f32.f64", {d});
-        for (std::size_t i = 0; i < samples; ++i) {
+        for (std::size_t i = 0; i < many_samples; ++i) {
             volatile double x = f64(d[i]);
             expect_f32(narrowed[i][0], under<float>(mode.mode, [&] { return static_cast<float>(x); }),
                        show("cvt.f32.f64", {d[i]}));
         }
     }
     const auto whole64 = evaluate("cvt.rzi.f64.f64", {d});
-    for (std::size_t i = 0; i < samples; ++i)
+    for (std::size_t i = 0; i < many_samples; ++i)
         expect_f64(whole64[i][0], std::trunc(f64(d[i])), show("cvt.rzi.f64.f64", {d[i]}));
     const Table half(10, 15, 0x7BFF), bfloat(7, 127, 0x7F7F);
     const auto to_half = evaluate("cvt.rn.f16.f32", {a}), to_bfloat = evaluate("cvt.rn.bf16.f32", {a}),
                widened = evaluate("cvt.f64.f32", {a}), whole = evaluate("cvt.rmi.f32.f32", {a});
-    for (std::size_t i = 0; i < samples; ++i) {
+    for (std::size_t i = 0; i < many_samples; ++i) {
         const float x = f32(a[i]);
         expect_f64(widened[i][0], static_cast<double>(x), show("cvt.f64.f32", {a[i]}));
         expect_f32(whole[i][0], std::floor(x), show("cvt.rmi", {a[i]}));

@@ -8,9 +8,9 @@
 #include <string>
 
 #include "capi/structs.hpp"
+#include "handles.hpp"
 #include "ptxgraft/ptxgraft.h"
 
-#define ASSERT_OK(call) ASSERT_EQ(call, PTXGRAFT_STATUS_ok) << ptxgraft_error_get_message()
 #define EXPECT_INVALID(call, text)                                           \
     do {                                                                     \
         EXPECT_EQ(call, PTXGRAFT_STATUS_argument_invalid);                   \

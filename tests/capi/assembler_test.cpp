@@ -11,6 +11,7 @@
 #include "ptxgraft/kernel.hpp"
 #include "support/compile_bombs.hpp"
 #include "support/files.hpp"
+#include "support/paths.hpp"
 
 namespace ptxgraft::test {
 namespace {
@@ -55,7 +56,8 @@ TEST(CApiAssembler, IsTheOneThatIsNamed) {
     options.grafts = &graft;
     options.graft_count = 1;
     const auto usual = image_of(assembled(skeleton, options));
-    for (const char* const name : {"workers:2", "nvjitlink", PTXGRAFT_PTXAS_PROGRAM}) {
+    const std::string ptxas = program_path("ptxas");
+    for (const char* const name : {"workers:2", "nvjitlink", ptxas.c_str()}) {
         if (*name == '\0') continue;  // there is no ptxas
         const CAssembler assembler = open(name);
         options.assembler = assembler;

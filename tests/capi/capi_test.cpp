@@ -12,6 +12,7 @@
 #include <tuple>
 #include <vector>
 
+#include "handles.hpp"
 #include "ptxgraft/device.hpp"
 #include "ptxgraft/error.hpp"
 #include "ptxgraft/ptxgraft.h"
@@ -24,8 +25,6 @@ namespace {
 
 using testing::HasSubstr;
 using testing::StartsWith;
-
-#define ASSERT_OK(call) ASSERT_EQ(call, PTXGRAFT_STATUS_ok) << ptxgraft_error_get_message()
 
 std::string affine() {
     return ptxgraft::test::read_file(ptxgraft::test::source_path("tests/golden/cli/affine.ptx"));

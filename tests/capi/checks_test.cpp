@@ -6,13 +6,12 @@
 #include <string_view>
 #include <utility>
 
+#include "handles.hpp"
 #include "ptxgraft/ptxgraft.h"
 
 namespace {
 
 using testing::HasSubstr;
-
-#define ASSERT_OK(call) ASSERT_EQ(call, PTXGRAFT_STATUS_ok) << ptxgraft_error_get_message()
 
 // Every thread of a block writes its number to p[0], and thread 0 what nothing wrote to p[1].
 constexpr std::string_view mistaken = R"(.version 8.0

@@ -51,6 +51,7 @@ using CCompilation = Handle<ptxgraft_compilation, ptxgraft_compilation_destroy>;
 using CEvaluator = Handle<ptxgraft_evaluator, ptxgraft_evaluator_destroy>;
 using CBatch = Handle<ptxgraft_batch, ptxgraft_batch_destroy>;
 
+#define ASSERT_OK(call) ASSERT_EQ(call, PTXGRAFT_STATUS_ok) << ptxgraft_error_get_message()
 #define EXPECT_OK(call) EXPECT_EQ(call, PTXGRAFT_STATUS_ok) << ptxgraft_error_get_message()
 
 inline CSkeleton c_skeleton(std::string_view ptx) {

@@ -23,7 +23,7 @@ using CForms = Handle<ptxgraft_forms, ptxgraft_forms_destroy>;
 // A literal and its size.
 #define TEXT(literal) literal, sizeof(literal) - 1
 
-constexpr std::string_view ptx = R"(.version 8.0
+constexpr std::string_view module_ptx = R"(.version 8.0
 .target sm_90
 .address_size 64
 // adds one
@@ -40,7 +40,7 @@ constexpr std::string_view ptx = R"(.version 8.0
 }
 )";
 
-CModule module_of(std::string_view text = ptx) {
+CModule module_of(std::string_view text = module_ptx) {
     CModule made;
     EXPECT_OK(ptxgraft_module_create_from_text(&made, text.data(), text.size()));
     return made;
@@ -91,7 +91,7 @@ CDiagnostics verify(const ptxgraft_module* module, const ptxgraft_verify_options
 
 TEST(CApiModule, KeepsEveryByte) {
     const CModule module = module_of();
-    EXPECT_EQ(text_of_module(module), ptx);
+    EXPECT_EQ(text_of_module(module), module_ptx);
     EXPECT_STREQ(ptxgraft_module_get_version(module), "8.0");
     EXPECT_STREQ(ptxgraft_module_get_target(module), "sm_90");
     EXPECT_EQ(ptxgraft_module_get_address_size(module), 64u);
@@ -177,7 +177,7 @@ TEST(CApiModule, StatementsOfOthersAreRefused) {
 
 TEST(CApiModule, VerifyTellsOfEveryMistake) {
     EXPECT_EQ(ptxgraft_diagnostics_get_count(verify(module_of())), 0u);
-    std::string text(ptx);
+    std::string text(module_ptx);
     text.replace(text.find("add.u32"), 7, "add.u33");
     text.replace(text.find("\tret;"), 5, "\tfoo %r1;\n\t)\n\tret;");
     CModule module;
@@ -204,7 +204,7 @@ TEST(CApiModule, VerifyTellsOfEveryMistake) {
 }
 
 TEST(CApiModule, VerifyGoesByItsOptions) {
-    std::string text(ptx);
+    std::string text(module_ptx);
     text.replace(text.find("st.global.u32 [%rd1], %r2;"), 26, "griddepcontrol.wait;");
     const CModule module = module_of(text);
     EXPECT_EQ(ptxgraft_diagnostics_get_count(verify(module)), 0u);
@@ -231,7 +231,7 @@ TEST(CApiModule, EditsChangeNothingElse) {
     ASSERT_OK(ptxgraft_statement_set_guard(module, add, ""));
     ASSERT_OK(ptxgraft_statement_set_modifier(module, add, 0, ".s32"));
     ASSERT_OK(ptxgraft_statement_add_modifier(module, add, 0, ".sat"));
-    std::string wanted(ptx);
+    std::string wanted(module_ptx);
     const std::string before = "@!%p1 add.u32 %r2, %r1, 1;";
     wanted.replace(wanted.find(before), before.size(), "sub.sat.s32 %r2, %r1, 2;");
     EXPECT_EQ(text_of_module(module), wanted);
@@ -262,7 +262,7 @@ TEST(CApiModule, RefusedEditsChangeNothing) {
     EXPECT_INVALID(ptxgraft_statement_set_guard(module, add, nullptr), "guard is null");
     const auto end = walk(module).back();
     EXPECT_INVALID(ptxgraft_statement_remove(module, end), "at is the module's end");
-    EXPECT_EQ(text_of_module(module), ptx);
+    EXPECT_EQ(text_of_module(module), module_ptx);
 }
 
 TEST(CApiModule, RenamesWhatANameStandsFor) {
@@ -397,5 +397,7 @@ TEST(CApiIsa, TellsEffectsAndSpecialRegisters) {
     EXPECT_EQ(ptxgraft_isa_get_special_type("%foo"), nullptr);
     EXPECT_THAT(ptxgraft_error_get_message(), HasSubstr("there is no special register %foo"));
 }
+
+#undef TEXT
 
 }  // namespace

@@ -22,7 +22,7 @@ using CStream = Handle<ptxgraft_stream, ptxgraft_stream_destroy>;
 using CTiming = Handle<ptxgraft_timing, ptxgraft_timing_destroy>;
 using CCurrent = Handle<ptxgraft_current, ptxgraft_current_destroy>;
 
-constexpr std::string_view ptx = R"(.version 8.0
+constexpr std::string_view observed_ptx = R"(.version 8.0
 .target sm_80
 .address_size 64
 .visible .entry k(.param .u64 p)
@@ -45,7 +45,7 @@ struct Launched {
 
     explicit Launched(const ptxgraft_device_options* options) {
         EXPECT_OK(ptxgraft_device_open_with_options(&device, "emulator:sm_80", options));
-        EXPECT_OK(ptxgraft_kernel_create(&kernel, c_skeleton(ptx), device, nullptr));
+        EXPECT_OK(ptxgraft_kernel_create(&kernel, c_skeleton(observed_ptx), device, nullptr));
         EXPECT_OK(ptxgraft_buffer_create(&buffer, device, 256));
         launch();
     }

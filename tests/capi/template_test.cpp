@@ -238,7 +238,7 @@ TEST(CApiTemplate, IsTriedBesideItsReference) {
 
 // ---------------------------------------------------------------------------------------------------- pools
 
-constexpr std::string_view square = R"json({
+constexpr std::string_view square_workload = R"json({
   "template": "elementwise/simple", "shapes": [{"n": 33}],
   "wanted": {"function": {"expr": "y = x * x + 1"}}, "baseline": {"function": {"expr": "y = x * x + 1"}},
   "relative": 1e-6, "absolute": 1e-6})json";
@@ -279,8 +279,8 @@ TEST(CApiPool, ChecksVariants) {
     EXPECT_STREQ(worker.device, "emulator");
     EXPECT_INVALID(ptxgraft_pool_get_worker(&worker, pool, 1), "worker 1 of 1");
     ptxgraft_check_request request = PTXGRAFT_CHECK_REQUEST_INIT;
-    request.workload = square.data();
-    request.workload_size = square.size();
+    request.workload = square_workload.data();
+    request.workload_size = square_workload.size();
     request.variants = variants;
     request.variant_count = 3;
     CChecks checks;
@@ -302,7 +302,8 @@ TEST(CApiPool, ChecksVariants) {
     EXPECT_STRNE(info.message, "");
     EXPECT_INVALID(ptxgraft_checks_get(&info, checks, 3), "check 3 of 3");
     CChecks health;
-    ASSERT_OK(ptxgraft_checks_create_of_health(&health, pool, square.data(), square.size()));
+    ASSERT_OK(
+        ptxgraft_checks_create_of_health(&health, pool, square_workload.data(), square_workload.size()));
     ASSERT_OK(ptxgraft_checks_get(&info, health, 0));
     EXPECT_EQ(info.outcome, PTXGRAFT_OUTCOME_right);
     ptxgraft_pool_report report = PTXGRAFT_POOL_REPORT_INIT;

@@ -10,9 +10,9 @@
 namespace ptxgraft::cases {
 namespace {
 
-class CaseFile : public testing::Test {
+class WrittenCase : public testing::Test {
   public:
-    explicit CaseFile(std::filesystem::path relative) : relative_(std::move(relative)) {}
+    explicit WrittenCase(std::filesystem::path relative) : relative_(std::move(relative)) {}
     void TestBody() override { expect_as_written(folder, relative_); }
 
   private:
@@ -23,7 +23,7 @@ void register_files() {
     for (const std::filesystem::path& relative : files_below(folder)) {
         const std::string suite = "Cases/" + relative.parent_path().string(), test = relative.stem().string();
         testing::RegisterTest(suite.c_str(), test.c_str(), nullptr, nullptr, (folder / relative).c_str(), 1,
-                              [relative] { return new CaseFile(relative); });
+                              [relative] { return new WrittenCase(relative); });
     }
 }
 

@@ -4,22 +4,12 @@
 #include <sstream>
 
 #include "support/cli.hpp"
-#include "support/paths.hpp"
 
 namespace ptxgraft::test {
 namespace {
 
 using testing::HasSubstr;
 using Json = nlohmann::json;
-
-const std::string gemm = test::source_path("templates/gemm/simt.cu");
-
-std::vector<Json> lines_of(const std::string& text) {
-    std::vector<Json> lines;
-    std::istringstream in(text);
-    for (std::string line; std::getline(in, line);) lines.push_back(Json::parse(line));
-    return lines;
-}
 
 const std::string list = R"({"epilogue": "acc bias add.f32 -> acc"}
 {"epilogue": "acc bogus add.f32 -> acc"}
@@ -44,7 +34,7 @@ TEST_F(Cli, CandidatesGiveALineEach) {
             ptxgraft({"graft", gemm, "--candidates", "list.jsonl", "--route", route, "--no-cache", "-o",
                       "out", "--report", "report.jsonl", "--jobs", "2"});
         ASSERT_EQ(result.status, 0) << result.err;
-        const std::vector<Json> lines = lines_of(read_file("report.jsonl"));
+        const std::vector<Json> lines = json_lines(read_file("report.jsonl"));
         ASSERT_EQ(lines.size(), 13u);
         for (std::size_t i = 0; i < lines.size(); ++i) EXPECT_EQ(lines[i]["index"], i);
         for (const std::size_t i : {0, 2, 5, 10, 11, 12}) {
@@ -86,7 +76,7 @@ TEST_F(Cli, CandidatesErrorsHavePlaces) {
 )");
     const Result result = ptxgraft({"graft", gemm, "--candidates", "list.jsonl", "--no-cache"});
     ASSERT_EQ(result.status, 0) << result.err;
-    const std::vector<Json> lines = lines_of(result.out);
+    const std::vector<Json> lines = json_lines(result.out);
     ASSERT_EQ(lines.size(), 7u);
     for (const auto& [index, column] : {std::pair{1, 1}, {2, 27}, {3, 2}, {4, 2}, {5, 2}}) {
         EXPECT_EQ(lines[index]["in"], "list.jsonl") << lines[index];
@@ -121,7 +111,7 @@ TEST_F(Cli, CandidatesThatNothingCanBecomeOfFailAtOnce) {
         words_of.push_back(target);
         const Result result = ptxgraft(words_of);
         EXPECT_EQ(result.status, 0) << target << result.err;
-        EXPECT_FALSE(lines_of(result.out).at(0).contains("error")) << result.out;
+        EXPECT_FALSE(json_lines(result.out).at(0).contains("error")) << result.out;
     }
     EXPECT_EQ(ptxgraft({"template", "gemm/simt", "-o", "simt.ptx"}).status, 0);
     for (const auto& [target, status] : {std::pair{"sm_10", 1}, {"sm_90a", 0}}) {
@@ -162,7 +152,7 @@ TEST_F(Cli, CandidatesTimeoutHoldsForNamedAssemblersToo) {
     const Result result = ptxgraft({"graft", gemm, "--candidates", "list.jsonl", "--no-cache", "--assembler",
                                     "workers:1", "--timeout", "3000"});
     ASSERT_EQ(result.status, 0) << result.err;
-    const std::vector<Json> lines = lines_of(result.out);
+    const std::vector<Json> lines = json_lines(result.out);
     ASSERT_EQ(lines.size(), 2u);
     EXPECT_EQ(lines[0]["code"], "assembler_ended") << lines[0];
     EXPECT_THAT(std::string(lines[0]["error"]), HasSubstr("3000 ms"));
@@ -206,7 +196,7 @@ TEST_F(Cli, CandidatesAreKeptBetweenRuns) {
     write_file("list.jsonl", list);
     write_file("relu.stub", "acc 0.0 max.f32 -> acc\n");
     const std::vector<std::string> words{"graft", gemm, "--candidates", "list.jsonl", "--route", "link"};
-    const std::vector<Json> first = lines_of(ptxgraft(words).out), second = lines_of(ptxgraft(words).out);
+    const std::vector<Json> first = json_lines(ptxgraft(words).out), second = json_lines(ptxgraft(words).out);
     ASSERT_EQ(first.size(), second.size());
     EXPECT_EQ(first[0]["cached"], false);
     for (std::size_t i = 0; i < second.size(); ++i) {
@@ -227,7 +217,7 @@ TEST_F(Cli, CandidatesThatComputeTheSameAreOne) {
     const Result result =
         ptxgraft({"graft", gemm, "--candidates", "list.jsonl", "--no-cache", "--jobs", "1"});
     ASSERT_EQ(result.status, 0) << result.err;
-    const std::vector<Json> lines = lines_of(result.out);
+    const std::vector<Json> lines = json_lines(result.out);
     ASSERT_EQ(lines.size(), 4u);
     for (const auto& [line, cached] : {std::pair{0, false}, {1, true}, {2, false}, {3, true}}) {
         ASSERT_FALSE(lines[line].contains("error")) << lines[line];
@@ -249,7 +239,7 @@ TEST_F(Cli, CandidatesWithConstantsAsDataShareMachineCode) {
                                          "1",          "--constants", "data"};
     const Result result = ptxgraft(words);
     ASSERT_EQ(result.status, 0) << result.err;
-    const std::vector<Json> lines = lines_of(result.out);
+    const std::vector<Json> lines = json_lines(result.out);
     ASSERT_EQ(lines.size(), 4u);
     for (const auto& [line, bits] :
          {std::pair{0, "0x40000000"}, {1, "0x40200000"}, {2, "0x3f000000"}, {3, "0x3e800000"}}) {
@@ -282,7 +272,7 @@ TEST_F(Cli, CandidatesShareAModule) {
                                          "--jobs", "1",  "--variants-per-module", "4"};
     const Result result = ptxgraft(words);
     ASSERT_EQ(result.status, 0) << result.err;
-    const std::vector<Json> lines = lines_of(result.out);
+    const std::vector<Json> lines = json_lines(result.out);
     ASSERT_EQ(lines.size(), 10u);
     std::set<std::string> files;
     for (std::size_t i = 0; i < 8; ++i) {
@@ -306,7 +296,7 @@ TEST_F(Cli, CandidatesOverALimitAreErrors) {
         const Result result =
             ptxgraft({"graft", gemm, "--candidates", "list.jsonl", "--limit", limit, "--no-cache"});
         ASSERT_EQ(result.status, 0) << result.err;
-        EXPECT_EQ(lines_of(result.out).at(0)["code"], "assemble_limit_exceeded") << limit;
+        EXPECT_EQ(json_lines(result.out).at(0)["code"], "assemble_limit_exceeded") << limit;
     }
     EXPECT_EQ(ptxgraft({"graft", gemm, "--limit", "spoons=1"}).status, 2);
     EXPECT_EQ(ptxgraft({"graft", gemm, "--limit", "registers=many", "-o", "x.cubin"}).status, 2);
@@ -322,7 +312,7 @@ TEST_F(Cli, ACompileBombIsOneCandidatesError) {
     const Result result = ptxgraft(
         {"graft", gemm, "--candidates", "list.jsonl", "--no-cache", "--jobs", "2", "--timeout", "1500"});
     ASSERT_EQ(result.status, 0) << result.err;
-    const std::vector<Json> lines = lines_of(result.out);
+    const std::vector<Json> lines = json_lines(result.out);
     ASSERT_EQ(lines.size(), 3u);
     EXPECT_FALSE(lines[0].contains("error"));
     EXPECT_EQ(lines[1]["code"], "assembler_ended") << lines[1];

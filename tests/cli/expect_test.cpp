@@ -11,10 +11,6 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string array(const std::string& descr, const std::string& shape, const std::string& data) {
-    return npy("{'descr': '" + descr + "', 'fortran_order': False, 'shape': " + shape + ", }", data);
-}
-
 // A kernel that does nothing, and a buffer that holds v.npy; w.npy is expected of it.
 Result compare(const std::string& rest, const std::string& type = "") {
     write_file("none.ptx", ptxgraft::test::kernel_text({.version = "8.0", .target = "sm_80"}));

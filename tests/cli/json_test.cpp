@@ -17,8 +17,6 @@ using testing::HasSubstr;
 using Json = nlohmann::json;
 using Words = std::vector<std::string>;
 
-const std::string gemm = test::source_path("templates/gemm/simt.cu");
-
 // What a help text lists under "Subcommands:".
 Words verbs_in(const std::string& help) {
     Words verbs;

@@ -20,10 +20,6 @@ Result launch(std::string_view json, const char* ptx = "affine.ptx",
     return ptxgraft(arguments);
 }
 
-std::string array(const std::string& descr, const std::string& shape, std::string_view data) {
-    return npy("{'descr': '" + descr + "', 'fortran_order': False, 'shape': " + shape + ", }", data);
-}
-
 TEST_F(Cli, LaunchFilesSayAllOfALaunch) {
     const Result result = launch(
         R"({ "entry": "affine", "grid": [1,1,1], "block": [4], "cluster": [1,1,1], "smem": 16, "cooperative": false,

@@ -226,7 +226,7 @@ TEST_F(Cli, RunWantsAnEntryWhereThereAreTwo) {
 // arrays
 
 // A kernel with one entry, which may therefore stay unnamed, that stores its second argument into its first.
-std::string echo_kernel(unsigned bytes) {
+std::string scalar_echo(unsigned bytes) {
     const std::string bits = std::to_string(bytes * 8), reg = bytes == 8 ? "b64" : bytes == 4 ? "b32" : "b16";
     return ptxgraft::test::kernel_text({.version = "8.0",
                                         .target = "sm_80",
@@ -280,7 +280,7 @@ TEST_F(Cli, ScalarsHaveTheBitsOfTheirTypes) {
         {"bytes=0102030405060708", 8, 0x0807060504030201},
     };
     for (const Row& row : rows) {
-        write_file("echo.ptx", echo_kernel(row.bytes));
+        write_file("echo.ptx", scalar_echo(row.bytes));
         const Result result =
             ptxgraft({"run", "echo.ptx", "--device", "emulator", "--arg", "out=u8:8:v.npy", row.argument});
         ASSERT_EQ(result.status, 0) << row.argument << result.err;

@@ -22,23 +22,13 @@ constexpr std::string_view task = R"json({
 }
 )json";
 
-std::vector<Json> lines_of(const std::string& text) {
-    std::vector<Json> lines;
-    for (std::size_t at = 0; at < text.size();) {
-        const std::size_t end = text.find('\n', at);
-        lines.push_back(Json::parse(text.substr(at, end - at)));
-        at = end + 1;
-    }
-    return lines;
-}
-
 TEST_F(Cli, SearchPrintsTheBest) {
     write_file("t.json", task);
     const Result result = ptxgraft({"search", "t.json"});
     EXPECT_EQ(result.status, 0) << result.err;
     EXPECT_THAT(result.out,
                 AllOf(HasSubstr("# instructions 2, error 0: candidate"), HasSubstr("# ended by budget")));
-    const auto events = lines_of(ptxgraft({"search", "t.json", "--json", "--jobs", "1"}).out);
+    const auto events = json_lines(ptxgraft({"search", "t.json", "--json", "--jobs", "1"}).out);
     const Json& end = events.back();
     EXPECT_EQ(end["event"], "end");
     EXPECT_EQ(end["ledger"]["judged"], 20000);
@@ -65,7 +55,7 @@ TEST_F(Cli, SearchArchivesAreContinuedAndExported) {
     const Result a = ptxgraft({"search", "export", "a.sqlite"}),
                  b = ptxgraft({"search", "export", "b.sqlite"});
     EXPECT_EQ(a.status, 0) << a.err;
-    EXPECT_EQ(lines_of(a.out).size(), 2000u);
+    EXPECT_EQ(json_lines(a.out).size(), 2000u);
     EXPECT_EQ(a.out, b.out);
     const Result other = ptxgraft({"search", "t.json", "--archive", "a.sqlite", "--resume", "--seed", "7"});
     EXPECT_EQ(other.status, 1);
@@ -118,7 +108,7 @@ TEST_F(Cli, SearchEndsByStagnationAndByWhatItMaySpend) {
         arguments.insert(arguments.end(), more.begin(), more.end());
         const Result result = ptxgraft(arguments);
         EXPECT_EQ(result.status, 0) << result.err;
-        return lines_of(result.out).back();
+        return json_lines(result.out).back();
     };
     const Json stagnant = stop_of({"--stagnation", "300"});
     EXPECT_EQ(stagnant["stop"], "stagnation");

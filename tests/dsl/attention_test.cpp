@@ -6,22 +6,19 @@
 
 #include "attention_check.hpp"
 #include "support/emitted_kernel.hpp"
+#include "support/paths.hpp"
 
-namespace ptxgraft {
+namespace ptxgraft::dsl {
 namespace {
 
-using namespace dsl;
 using attention::Case;
-using attention::MmaShape;
 using attention::Options;
-using attention::Size;
-using attention::WgmmaShape;
 using rows::must;
 using test::checked_device, test::expect_good_code;
 using testing::HasSubstr;
 
 // The kernels, for what is the same of both.
-template <Options O, MmaShape S = attention::mma_shape(O)> struct Mma {
+template <Options O, attention::MmaShape S = attention::mma_shape(O)> struct Mma {
     static constexpr Options options = O;
     static std::string ptx() {
         Module module({.target = "sm_80"});
@@ -32,7 +29,7 @@ template <Options O, MmaShape S = attention::mma_shape(O)> struct Mma {
         return attention::launch_mma<O, S>(kernel);
     }
 };
-template <Options O, WgmmaShape S = WgmmaShape{}> struct Wgmma {
+template <Options O, attention::WgmmaShape S = attention::WgmmaShape{}> struct Wgmma {
     static constexpr Options options = O;
     static std::string ptx() {
         Module module({.target = "sm_90a"});
@@ -46,25 +43,27 @@ template <Options O, WgmmaShape S = WgmmaShape{}> struct Wgmma {
 
 template <class K> void expect_right(const Device& device, const Kernel& kernel, const Case<K::options>& of) {
     const auto errors = attention::run<K::options>(device, of, K::launch(device, kernel));
-    const Size& size = of.size;
+    const attention::Size& size = of.size;
     EXPECT_LE(errors.in_allowed, 1) << size.rows << " queries, " << size.columns << " keys, " << size.heads
                                     << " heads, error " << errors.absolute;
     // Allowed errors are not so large that there are none near them.
     EXPECT_GE(errors.in_allowed, size.rows * size.columns > 10000 ? 0.1 : 0);
 }
-template <class K> void check(std::initializer_list<Size> sizes) {
+template <class K> void check(std::initializer_list<attention::Size> sizes) {
     const std::string ptx = K::ptx();
     expect_good_code(ptx);
     const auto device = checked_device();
     const auto kernel = must(must(Skeleton::from_ptx(ptx)).graft({}, device), ptx);
-    for (const Size& size : sizes) expect_right<K>(device, kernel, {size});
+    for (const attention::Size& size : sizes) expect_right<K>(device, kernel, {size});
 }
 
 // Sizes that are multiples of nothing; one query, one key; fewer keys than queries, and more; heads that
 // share keys; sequences of a batch.
-constexpr auto any_sizes = {Size{130, 130}, Size{1, 17}, Size{17, 1}, Size{65, 200, 4, 2, 2}};
+constexpr auto any_sizes = {attention::Size{130, 130}, attention::Size{1, 17}, attention::Size{17, 1},
+                            attention::Size{65, 200, 4, 2, 2}};
 // Of causal ones with fewer keys than queries some see no key, and those of whole blocks.
-constexpr auto causal_sizes = {Size{130, 130}, Size{1, 17}, Size{300, 17, 2}, Size{65, 200, 4, 4, 2}};
+constexpr auto causal_sizes = {attention::Size{130, 130}, attention::Size{1, 17}, attention::Size{300, 17, 2},
+                               attention::Size{65, 200, 4, 4, 2}};
 
 TEST(Attention, MmaOfAnySize) {
     check<Mma<Options{.type = bf16, .head_dim = 64}>>(any_sizes);
@@ -77,8 +76,10 @@ TEST(Attention, MmaCausalOfAnySize) {
 }
 TEST(Attention, MmaOfOtherShapes) {
     constexpr Options options{.type = f16, .head_dim = 128, .is_causal = true};
-    check<Mma<options, MmaShape{.warps = 8, .warp_rows = 16, .keys = 64, .stages = 3}>>({{150, 333, 2}});
-    check<Mma<options, MmaShape{.warps = 2, .warp_rows = 32, .keys = 16, .stages = 4}>>({{70, 135}});
+    check<Mma<options, attention::MmaShape{.warps = 8, .warp_rows = 16, .keys = 64, .stages = 3}>>(
+        {{150, 333, 2}});
+    check<Mma<options, attention::MmaShape{.warps = 2, .warp_rows = 32, .keys = 16, .stages = 4}>>(
+        {{70, 135}});
 }
 TEST(Attention, WgmmaOfAnySize) {
     check<Wgmma<Options{.type = bf16, .head_dim = 64}>>(any_sizes);
@@ -90,9 +91,10 @@ TEST(Attention, WgmmaCausalOfAnySize) {
 }
 TEST(Attention, WgmmaOfOtherShapes) {
     constexpr Options options{.type = bf16, .head_dim = 128, .is_causal = true};
-    check<Wgmma<options, WgmmaShape{.consumers = 3, .keys = 64, .stages = 3}>>({{200, 333, 2}});
-    check<Wgmma<options, WgmmaShape{.keys = 176}>>({{150, 400}});
-    check<Wgmma<Options{.head_dim = 64}, WgmmaShape{.consumers = 3, .keys = 32, .stages = 5}>>({{70, 300}});
+    check<Wgmma<options, attention::WgmmaShape{.consumers = 3, .keys = 64, .stages = 3}>>({{200, 333, 2}});
+    check<Wgmma<options, attention::WgmmaShape{.keys = 176}>>({{150, 400}});
+    check<Wgmma<Options{.head_dim = 64}, attention::WgmmaShape{.consumers = 3, .keys = 32, .stages = 5}>>(
+        {{70, 300}});
 }
 
 // ---- stubs
@@ -158,7 +160,7 @@ void check_stub(const char* site, void (*body)(StubBuilder<>&), const Case<K::op
     expect_right<K>(device, kernel, of);
 }
 template <class K> void check_stubs(Route route = Route::inlined) {
-    const Size size{.rows = 90, .columns = 230, .heads = 4, .group = 2};
+    const attention::Size size{.rows = 90, .columns = 230, .heads = 4, .group = 2};
     check_stub<K>("score", soft_cap, {.size = size, .score = soft_capped}, route);
     // Of the last queries all keys of the first blocks are hidden, of all queries those of the last blocks.
     check_stub<K>("score", slide, {.size = {200, 300, 2}, .score = slid}, route);
@@ -228,7 +230,7 @@ std::uint64_t count_of(const EmulatorProfile& profile, std::string_view begin) {
         if (line.text.starts_with(begin)) count += line.warps;
     return count;
 }
-template <class K> void run_profiled(EmulatorProfile& profile, const Size& size) {
+template <class K> void run_profiled(EmulatorProfile& profile, const attention::Size& size) {
     const auto device = checked_device(&profile);
     const auto kernel = must(must(Skeleton::from_ptx(K::ptx())).graft({}, device));
     expect_right<K>(device, kernel, {size});
@@ -263,9 +265,10 @@ TEST(Attention, WgmmaHasNoMoreInstructions) {
 
 // Assemblers may move what depends on no product: exponentials must stay where values are being multiplied.
 TEST(Attention, WgmmaMakesWeightsWhileValuesAreMultiplied) {
-    if (std::string_view(PTXGRAFT_NVDISASM_PROGRAM).empty()) GTEST_SKIP() << "no nvdisasm";
+    const std::string nvdisasm = test::program_path("nvdisasm");
+    if (nvdisasm.empty()) GTEST_SKIP() << "no nvdisasm";
     const auto cubin = must(default_assembler().assemble(Wgmma<Options{.head_dim = 128}>::ptx()));
-    const std::string code = must(disassemble(cubin.image, {.program = PTXGRAFT_NVDISASM_PROGRAM}));
+    const std::string code = must(disassemble(cubin.image, {.program = nvdisasm}));
     const std::size_t turn = code.find("BAR.SYNC", code.find("MUFU.EX2")),
                       scores = code.find("WARPGROUP.DEPBAR.LE gsb0, 0x1", turn),
                       output = code.find("WARPGROUP.DEPBAR.LE gsb0, 0x0", scores);
@@ -282,4 +285,4 @@ TEST(Attention, WgmmaMakesWeightsWhileValuesAreMultiplied) {
 }
 
 }  // namespace
-}  // namespace ptxgraft
+}  // namespace ptxgraft::dsl

@@ -12,10 +12,9 @@
 #include "ptxgraft/kernel.hpp"
 #include "support/emitted_kernel.hpp"
 
-namespace ptxgraft {
+namespace ptxgraft::dsl {
 namespace {
 
-using namespace dsl;
 using test::checked_device, test::lines_from;
 
 static_assert(Cluster<4, 2>::row_mask(0) == 0x0F && Cluster<4, 2>::row_mask(1) == 0xF0);
@@ -36,15 +35,15 @@ concept HasCopy = requires {
 };
 static_assert(HasCopy<4> && HasCopy<8> && HasCopy<16> && !HasCopy<2> && !HasCopy<12> && !HasCopy<32>);
 
-std::string ptx_of(const Module& module) {
+std::string assembled_ptx(const Module& module) {
     const auto ptx = module.ptx();
     if (!ptx) throw std::runtime_error(describe(ptx.error()));
     const auto cubin = default_assembler().assemble(*ptx, {});
     EXPECT_TRUE(cubin) << describe(cubin.error(), *ptx);
     return *ptx;
 }
-Kernel kernel_of(const Module& module, const Device& device) {
-    const auto kernel = Skeleton::from_ptx(ptx_of(module))->graft({}, device);
+Kernel assembled_kernel(const Module& module, const Device& device) {
+    const auto kernel = Skeleton::from_ptx(assembled_ptx(module))->graft({}, device);
     if (!kernel) throw std::runtime_error(describe(kernel.error()));
     return *kernel;
 }
@@ -54,7 +53,7 @@ std::vector<std::uint32_t> run(const Module& module, const LaunchConfig& config,
                                const Arguments&... arguments) {
     const auto device = checked_device();
     const auto out = device.upload(std::vector<std::uint32_t>(count));
-    const auto done = kernel_of(module, device).launch(config, *out, arguments...);
+    const auto done = assembled_kernel(module, device).launch(config, *out, arguments...);
     if (!done) throw std::runtime_error(describe(done.error()));
     return *out->template download<std::uint32_t>();
 }
@@ -137,7 +136,7 @@ TEST(DslCluster, MulticastsGoWhereMasksSay) {
     std::vector<std::uint32_t> data(20);
     std::iota(data.begin(), data.end(), 100u);
     const auto device = checked_device();
-    const auto kernel = kernel_of(module, device);
+    const auto kernel = assembled_kernel(module, device);
     const auto to = device.upload(std::vector<std::uint32_t>(48)), from = device.upload(data);
     const auto done = kernel.launch(four_clusters<3, 2>(), *to, *from);
     ASSERT_TRUE(done) << describe(done.error());
@@ -254,8 +253,8 @@ TEST(DslCluster, NamedBarriersAreOfTheWarpsThatComeThere) {
             store_word(k, at(to), word);
         });
     k.emit<"ret">();
-    EXPECT_THAT(ptx_of(module), testing::AllOf(testing::HasSubstr("\tbar.arrive 1, 64;\n"),
-                                               testing::HasSubstr("\tbar.sync 2, 64;\n")));
+    EXPECT_THAT(assembled_ptx(module), testing::AllOf(testing::HasSubstr("\tbar.arrive 1, 64;\n"),
+                                                      testing::HasSubstr("\tbar.sync 2, 64;\n")));
     std::vector<std::uint32_t> want(64);
     std::iota(want.begin(), want.end(), 1000u);
     EXPECT_EQ(run(module, {.block = {128}}, 64), want);
@@ -392,7 +391,7 @@ template <std::uint32_t Bytes> void check_async_copy() {
     const auto device = checked_device();
     std::vector<std::uint8_t> data(Bytes);
     std::iota(data.begin(), data.end(), std::uint8_t{1});
-    const auto kernel = kernel_of(module, device);
+    const auto kernel = assembled_kernel(module, device);
     const auto from = device.upload(data), to = device.upload(std::vector<std::uint8_t>(2 * Bytes, 0xEE));
     for (const std::int32_t there : {-100, -1, 0, 1, 3, 4, 7, 8, 15, 16, 17, 1000}) {
         const auto done = kernel.launch({}, *to, *from, there);
@@ -431,7 +430,7 @@ TEST(DslAsyncCopy, BulkCopiesAreAnnouncedTogether) {
     const auto device = checked_device();
     std::vector<std::uint32_t> data(20);
     std::iota(data.begin(), data.end(), 7u);
-    const auto kernel = kernel_of(module, device);
+    const auto kernel = assembled_kernel(module, device);
     const auto from = device.upload(data), result = device.upload(std::vector<std::uint32_t>(20));
     const auto done = kernel.launch({.block = {20}}, *result, *from);
     ASSERT_TRUE(done) << describe(done.error());
@@ -463,7 +462,7 @@ TEST(DslCluster, PrintsWhatItSays) {
     others.arrive();
     (void)elect(k);
     k.emit<"ret">();
-    EXPECT_EQ(lines_from(ptx_of(module), "\tmov.u32"), R"(mov.u32 %u1, %cluster_ctaid.y;
+    EXPECT_EQ(lines_from(assembled_ptx(module), "\tmov.u32"), R"(mov.u32 %u1, %cluster_ctaid.y;
 mul.lo.u32 %u2, %u1, 2;
 shl.b16 %us1, 3, %u2;
 mov.u32 %u3, %cluster_ctaid.x;
@@ -503,7 +502,7 @@ TEST(DslSchedule, PrintsWhatItSays) {
     (void)TileSchedule<any_target>::of_clusters(k);
     (void)tiles_over(k, rows, 64);
     k.emit<"ret">();
-    EXPECT_EQ(lines_from(ptx_of(module), "\tmov.u32 %u3"), R"(mov.u32 %u3, %ctaid.x;
+    EXPECT_EQ(lines_from(assembled_ptx(module), "\tmov.u32 %u3"), R"(mov.u32 %u3, %ctaid.x;
 mov.u32 %u4, %nctaid.x;
 mul.lo.u32 %u5, %u1, %u2;
 L1:
@@ -549,7 +548,7 @@ TEST(DslAsyncCopy, PrintsWhatItSays) {
     async_copy<4>(k, at(to, 48), at(from, 48), bytes_within<4>(k, left));
     bulk_copy(k, full, here, {{to, from, 4096}, {to, from, 2048}});
     k.emit<"ret">();
-    EXPECT_EQ(lines_from(ptx_of(module), "\tcp.async"), R"(cp.async.ca.shared.global [%u1], [%ud1], 4;
+    EXPECT_EQ(lines_from(assembled_ptx(module), "\tcp.async"), R"(cp.async.ca.shared.global [%u1], [%ud1], 4;
 cp.async.ca.shared.global [%u1+8], [%ud1+8], 8;
 cp.async.cg.shared.global [%u1+16], [%ud1+16], 16;
 cp.async.cg.shared.global [%u1+32], [%ud1+32], 16, 0;
@@ -565,4 +564,4 @@ ret;
 }
 
 }  // namespace
-}  // namespace ptxgraft
+}  // namespace ptxgraft::dsl

@@ -112,7 +112,7 @@ TEST_P(DslMistakes, SayWhatWouldBeRight) {
 }
 
 TEST_P(DslMistakes, AreFoundByClangToo) {
-    const std::string clang = PTXGRAFT_CLANG_PROGRAM;
+    const std::string clang = test::program_path("clang++");
     if (clang.empty()) GTEST_SKIP() << "no clang++";
     const std::string errors = errors_in(clang, GetParam().path(), "-ferror-limit=0 -fno-caret-diagnostics");
     EXPECT_THAT(errors, Not(HasSubstr("maximum step limit")));  // then it would not say what is wrong

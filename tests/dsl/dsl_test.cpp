@@ -8,10 +8,9 @@
 #include "ptxgraft/kernel.hpp"
 #include "ptxgraft/stack.hpp"
 
-namespace ptxgraft {
+namespace ptxgraft::dsl {
 namespace {
 
-using namespace dsl;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
@@ -25,7 +24,7 @@ std::string text_of(const Module& module) {
     return *ptx;
 }
 // The same in canonical form, as all is but sites and lists of targets.
-std::string ptx_of(const Module& module) {
+std::string canonical_ptx(const Module& module) {
     const std::string ptx = text_of(module);
     const auto parsed = syntax::parse(ptx);
     EXPECT_EQ(ptx, syntax::canonical(*parsed));
@@ -66,7 +65,7 @@ TEST(Dsl, OneCallIsOneInstruction) {
     k.emit<"st.global.f32">(at(address, 16), x);
     k.emit<"ret">();
     EXPECT_EQ(k.instruction_count(), 10u);
-    EXPECT_EQ(ptx_of(module), R"(.version 9.0
+    EXPECT_EQ(canonical_ptx(module), R"(.version 9.0
 .target sm_80
 .address_size 64
 .visible .entry scale(.param .u64 data, .param .f32 factor)
@@ -111,7 +110,7 @@ TEST(Dsl, OperandsOfEveryKind) {
     k.emit<"shfl.sync.bfly.b32">(pair(a[0], p), a[1], 16, 31, -1);
     k.emit<"mbarrier.init.shared.b64">(at(bar), 1);
     k.emit<"ret">();
-    const std::string ptx = ptx_of(module);
+    const std::string ptx = canonical_ptx(module);
     EXPECT_THAT(ptx, HasSubstr("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r1, %r2, %r3, %r4}, [%r5];\n"));
     EXPECT_THAT(ptx, HasSubstr("setp.lt.s32 %p1|%p2, %s1, -3;\n"));
     EXPECT_THAT(ptx, HasSubstr("mov.b64 {%r3, _}, %rd1;\n"));
@@ -211,7 +210,7 @@ TEST(Dsl, TemplatesEmitToo) {
     emit_twice(k, k.reg<f32>());
     emit_twice(k, k.reg<s32>());
     k.emit<"ret">();
-    EXPECT_THAT(ptx_of(module),
+    EXPECT_THAT(canonical_ptx(module),
                 HasSubstr("\tadd.s32 %s1, %s1, %s1;\n\tsetp.gt.s32 %p2, %s1, %s1;\n\t@%p2 neg.s32"));
 }
 
@@ -231,7 +230,7 @@ TEST(Dsl, FunctionsCallOneAnother) {
     k.emit<"st.global.f32">(at(out), y);
     k.emit<"ret">();
     const auto device = Device::open("emulator");
-    const auto skeleton = Skeleton::from_ptx(ptx_of(module));
+    const auto skeleton = Skeleton::from_ptx(canonical_ptx(module));
     ASSERT_TRUE(skeleton) << describe(skeleton.error());
     const auto kernel = skeleton->graft({}, *device);
     ASSERT_TRUE(kernel) << describe(kernel.error());
@@ -599,7 +598,7 @@ TEST(Dsl, VectorLoadsOfPublicKernels) {
     k.emit<"ld.global.nc.L1::no_allocate.L2::128B.v4.s32">(k.regs<s32, 4>(), at(p));
     k.emit<"ld.global.nc.L1::no_allocate.v4.f32">(k.regs<f32, 4>(), at(p));
     k.emit<"ret">();
-    EXPECT_THAT(ptx_of(module), HasSubstr("ld.global.nc.L1::no_allocate.L2::128B.v4.s32 {"));
+    EXPECT_THAT(canonical_ptx(module), HasSubstr("ld.global.nc.L1::no_allocate.L2::128B.v4.s32 {"));
 }
 
 TEST(Dsl, TargetsAreLookedAt) {
@@ -638,4 +637,4 @@ TEST(Dsl, LinesAreThoseOfTheCallers) {
 }
 
 }  // namespace
-}  // namespace ptxgraft
+}  // namespace ptxgraft::dsl

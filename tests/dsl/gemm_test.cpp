@@ -6,10 +6,9 @@
 #include "gemm_check.hpp"
 #include "support/emitted_kernel.hpp"
 
-namespace ptxgraft {
+namespace ptxgraft::dsl {
 namespace {
 
-using namespace dsl;
 using gemm::MmaShape;
 using gemm::Size;
 using gemm::WgmmaShape;
@@ -350,4 +349,4 @@ TEST(Gemm, SplitKNeedsItsBarriers) {
 }
 
 }  // namespace
-}  // namespace ptxgraft
+}  // namespace ptxgraft::dsl

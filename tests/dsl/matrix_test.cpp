@@ -15,10 +15,9 @@
 #include "ptxgraft/kernel.hpp"
 #include "support/emitted_kernel.hpp"
 
-namespace ptxgraft {
+namespace ptxgraft::dsl {
 namespace {
 
-using namespace dsl;
 using test::lines_from;
 
 static_assert(swizzled(TensorSwizzle::bytes128, 128 + 16) == 128);
@@ -41,7 +40,7 @@ Kernel kernel_of(const Module& module, const Device& device) {
     if (!kernel) throw std::runtime_error(describe(kernel.error()));
     return *kernel;
 }
-Device checked_device(EmulatorObserver* observer = nullptr) {
+Device observed_emulator(EmulatorObserver* observer = nullptr) {
     return *Device::open("emulator", {.emulator = {.observer = observer}});
 }
 template <class T, class... Arguments>
@@ -200,7 +199,7 @@ std::string mma_ptx(const MmaCase& of, std::uint32_t a_words, std::uint32_t b_wo
 }
 
 TEST(DslMatrix, MmaHasItsElementsWhereTheLayoutsSay) {
-    const Device device = checked_device();
+    const Device device = observed_emulator();
     for (const MmaCase& of : mma_cases) {
         SCOPED_TRACE(of.name);
         const std::uint32_t a_count = of.rows * of.depth / 32, b_count = 8 * of.depth / 32,
@@ -283,7 +282,7 @@ TEST(DslMatrix, StmatrixStoresProductsAsTheLayoutsSay) {
                 values.push_back(static_cast<std::uint16_t>(place.row * 16 + place.col + 8 * side));
             }
     }
-    const auto device = checked_device();
+    const auto device = observed_emulator();
     const auto got = run<std::uint16_t>(device, kernel_of(module, device), 32, 256, *device.upload(values),
                                         *device.upload(rows));
     for (std::uint32_t i = 0; i < got.size(); ++i) EXPECT_EQ(got[i], i);
@@ -353,7 +352,7 @@ void check_ldmatrix(std::uint32_t row_bytes, FindOffset find_offset,
     }
     k.emit<"ret">();
     EmulatorProfile profile;
-    const auto device = checked_device(&profile);
+    const auto device = observed_emulator(&profile);
     const auto result = run<std::uint16_t>(device, kernel_of(module, device), 32, 32 * 8 * blocks,
                                            *device.upload(image.of(1)));
     for (std::uint32_t i = 0; i < result.size(); ++i) {
@@ -417,7 +416,7 @@ TEST(DslMatrix, TensorCopiesSwizzleAsTileRowsSay) {
             k.emit<"st.global.b32">(at(out, i), word);
         }
         k.emit<"ret">();
-        const auto device = checked_device();
+        const auto device = observed_emulator();
         std::vector<std::uint16_t> rows;
         for (std::uint32_t i = 0; i < image.bytes() / 2; ++i)
             rows.push_back(bf16_of(element({i / (row_bytes / 2), i % (row_bytes / 2)}, 1)));
@@ -468,7 +467,7 @@ void check_wgmma(const Multiplicands& of) {
     k.emit<"ret">();
     auto tiles = of.a;
     tiles.insert(tiles.end(), of.b.begin(), of.b.end());
-    const auto device = checked_device();
+    const auto device = observed_emulator();
     const auto result = run<float>(device, kernel_of(module, device), 128, 128 * 32, *device.upload(tiles));
     for (std::uint32_t i = 0; i < result.size(); ++i) {
         const Place place = wgmma_d(i / 32, i % 32);
@@ -595,4 +594,4 @@ ret;
 }
 
 }  // namespace
-}  // namespace ptxgraft
+}  // namespace ptxgraft::dsl

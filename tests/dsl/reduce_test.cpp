@@ -10,10 +10,9 @@
 #include "ptxgraft/dsl.hpp"
 #include "ptxgraft/kernel.hpp"
 
-namespace ptxgraft {
+namespace ptxgraft::dsl {
 namespace {
 
-using namespace dsl;
 using testing::Each;
 using Floats = std::vector<float>;
 
@@ -166,4 +165,4 @@ TEST(Reduce, PrintsWhatItSays) {
 }
 
 }  // namespace
-}  // namespace ptxgraft
+}  // namespace ptxgraft::dsl

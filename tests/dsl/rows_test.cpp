@@ -19,7 +19,7 @@ using ptxgraft::Device;
 using ptxgraft::EmulatorCheck;
 using ptxgraft::EmulatorChecks;
 
-const Device& checked_device() {
+const Device& strict_device() {
     static const Device device = *Device::open(
         "emulator", {.emulator = {.checks = EmulatorChecks::all().with(EmulatorCheck::equal_stores)}});
     return device;
@@ -28,7 +28,7 @@ const Device& checked_device() {
 template <Type T> void expect_right(const Case& c) {
     for (const Kernel& kernel : kernels<T>) {
         SCOPED_TRACE(kernel.name);
-        EXPECT_LE(kernel.run(checked_device(), c), 1)
+        EXPECT_LE(kernel.run(strict_device(), c), 1)
             << ptxgraft::syntax::row(T).word << " " << c.rows << " x " << c.columns;
     }
 }
@@ -82,7 +82,7 @@ TEST(Rows, BlocksOfManySizes) {
 TEST(Rows, MapsOfAnyCount) {
     for_each_type([]<Type T>() {
         for (const std::uint32_t count : {1u, 2u, 7u, 8u, 9u, 255u, 256u, 257u, 1003u, 2049u})
-            EXPECT_LE(run_map<T>(checked_device(), {.columns = count, .options = {.threads = 32}}), 1)
+            EXPECT_LE(run_map<T>(strict_device(), {.columns = count, .options = {.threads = 32}}), 1)
                 << count;
     });
 }
@@ -92,7 +92,7 @@ TEST(Rows, SoftmaxOfWhatIsNotFinite) {
     const float infinity = HUGE_VALF;
     const std::vector<float> in = {-infinity, -infinity, -infinity, 1, NAN,       2,
                                    1,         infinity,  2,         1, -infinity, 1};
-    const auto& device = checked_device();
+    const auto& device = strict_device();
     const auto ptx =
         ptx_for(device, [](Module& module) { emit_softmax<f32>(module, {.access = Access::element}); });
     const auto x = must(device.upload(in));
@@ -170,13 +170,13 @@ struct MapSkeleton {
         return {must(ptxgraft::Skeleton::from_ptx(must(module.ptx())))};
     }
     template <Type T> Numbers run(const ptxgraft::Stub& stub, const std::vector<Numbers>& in) const {
-        const auto kernel = must(skeleton.graft({{"map", stub}}, checked_device()));
+        const auto kernel = must(skeleton.graft({{"map", stub}}, strict_device()));
         const std::size_t count = in[0].size();
-        const auto out = upload<T>(checked_device(), Numbers(count));
+        const auto out = upload<T>(strict_device(), Numbers(count));
         std::vector<ptxgraft::Buffer> buffers;
         std::vector<ptxgraft::Argument> arguments = {out};
         for (const Numbers& values : in) {
-            buffers.push_back(upload<T>(checked_device(), values));
+            buffers.push_back(upload<T>(strict_device(), values));
             arguments.emplace_back(buffers.back());
         }
         arguments.emplace_back(std::uint64_t{count});

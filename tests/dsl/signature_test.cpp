@@ -9,10 +9,9 @@
 #include "ptxgraft/expression.hpp"
 #include "ptxgraft/kernel.hpp"
 
-namespace ptxgraft {
+namespace ptxgraft::dsl {
 namespace {
 
-using namespace dsl;
 using testing::HasSubstr;
 
 constexpr unsigned threads = 256;
@@ -208,4 +207,4 @@ TEST_F(DslSignature, AnOutputIsWrittenOnEachPathBeforeItIsRead) {
 }
 
 }  // namespace
-}  // namespace ptxgraft
+}  // namespace ptxgraft::dsl

@@ -16,12 +16,12 @@ namespace {
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
-constexpr u32 threads = 128, words_of_input = 4096;
+constexpr u32 copying_threads = 128, words_of_input = 4096;
 
 // %r1: %tid.x; %p1: thread 0; %r20: the address of the thread's word in tile, %r21: of tile; %rd1: 4096
 // words, %rd6: the thread's 16 bytes of them. The accumulators %f1 to %f16 and %r4 to %r7 are zero. Leaves
 // its result in %f20.
-std::string kernel(const std::string& body) {
+std::string copying_kernel(const std::string& body) {
     std::string zeros;
     for (int i = 1; i <= 20; ++i) zeros += "mov.f32 %f" + std::to_string(i) + ", 0f00000000;\n";
     for (int i = 4; i <= 15; ++i) zeros += "mov.b32 %r" + std::to_string(i) + ", 0;\n";
@@ -56,7 +56,7 @@ const std::string ready = fill + fence_proxy + sync + descriptors;
 
 const std::string fence = "wgmma.fence.sync.aligned;\n", commit = "wgmma.commit_group.sync.aligned;\n",
                   wait0 = "wgmma.wait_group.sync.aligned 0;\n", wait1 = "wgmma.wait_group.sync.aligned 1;\n";
-const std::string product =
+const std::string tile_product =
     "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f1, %f2, %f3, %f4}, %rd2, %rd3, 1, 1, 1, 0, 0;";
 const std::string wider =
     "wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16 {%f1, %f2, %f3, %f4, %f9, %f10, %f11, %f12}, %rd2, "
@@ -106,7 +106,7 @@ std::size_t line_at(const std::string& text, std::size_t at) {
            1;
 }
 
-Expected<EmulatorStats> run(Machine& machine, const std::string& text, u32 block) {
+Expected<EmulatorStats> run_copies(Machine& machine, const std::string& text, u32 block) {
     const auto loaded = machine.load(text);
     EXPECT_TRUE(loaded) << describe(loaded.error(), text);
     if (!loaded) return tl::unexpected(loaded.error());
@@ -130,13 +130,13 @@ void expect_named(Machine& machine, const Error& error, const std::string& text,
 // stores them.
 TEST(EmulatorAsync, RowsAndColumnsThatNothingWroteMayGoUnused) {
     const std::string rows =
-        ready + descriptor("%rd2", 7936) + fence + product + "\n" + product + "\n" + commit + wait0 +
-        "setp.lt.u32 %p2, %r1, 32;\n@%p2 mov.f32 %f20, %f1;\n@%p2 add.f32 %f20, %f20, %f2;\n";
+        ready + descriptor("%rd2", 7936) + fence + tile_product + "\n" + tile_product + "\n" + commit +
+        wait0 + "setp.lt.u32 %p2, %r1, 32;\n@%p2 mov.f32 %f20, %f1;\n@%p2 add.f32 %f20, %f20, %f2;\n";
     const std::string columns = ready + descriptor("%rd3", 7936) + fence + wider + "\n" + commit + wait0 +
                                 "add.f32 %f20, %f1, %f4;\n";
     for (const std::string& body : {rows, columns}) {
         Machine machine;
-        EXPECT_RUNS(machine, run(machine, kernel(body), threads));
+        EXPECT_RUNS(machine, run_copies(machine, copying_kernel(body), copying_threads));
     }
 }
 
@@ -148,7 +148,7 @@ TEST(EmulatorAsync, CopiesBeforeTheWaitHaveTheirValuesBehindIt) {
         "%r41;\nst.shared.b32 [%r20+1024], %r41;\n"
         "st.shared.b32 [%r20+1536], %r41;\nst.shared.b32 [%r20+2048], %r41;\n" +
         fence_proxy + sync;
-    const std::string both = descriptors + ones + fence + product + "\n" + commit +
+    const std::string both = descriptors + ones + fence + tile_product + "\n" + commit +
                              "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f5, %f6, %f7, %f8}, "
                              "%rd2, %rd3, 1, 1, 1, 0, 0;\n" +
                              commit;
@@ -164,11 +164,12 @@ TEST(EmulatorAsync, CopiesBeforeTheWaitHaveTheirValuesBehindIt) {
         {"mov.b64 %rd10, {%f1, %f6};\n",
          wait0 + "mov.b64 {%f21, %f22}, %rd10;\nfma.rn.f32 %f20, %f21, %f22, %f3;\n", 272},
         {"mov.b32 %r40, %f1;\nmov.b32 %r42, %r40;\n",
-         wait0 + fence + product + "\n" + commit + wait0 + "mov.b32 %f21, %r42;\nadd.f32 %f20, %f21, %f1;\n",
+         wait0 + fence + tile_product + "\n" + commit + wait0 +
+             "mov.b32 %f21, %r42;\nadd.f32 %f20, %f21, %f1;\n",
          48}};
     for (const Row& row : rows) {
         SCOPED_TRACE(row.copies + row.uses);
-        const std::string text = kernel(both + row.copies + row.uses);
+        const std::string text = copying_kernel(both + row.copies + row.uses);
         if (const Assembler* assembler = nvptxcompiler()) {
             const auto cubin = assembler->assemble(text, {.target = "sm_90a"});
             // for a copy that outlives the accumulator's value
@@ -180,8 +181,8 @@ TEST(EmulatorAsync, CopiesBeforeTheWaitHaveTheirValuesBehindIt) {
         Machine machine;
         ASSERT_TRUE(machine.load(text));
         const u64 data = machine.upload(std::vector<u32>(words_of_input, 0));
-        EXPECT_RUNS(machine, machine.launch("k", {.block = {threads, 1, 1}}, data));
-        EXPECT_THAT(machine.download<float>(data + 8192, threads), testing::Each(row.wanted));
+        EXPECT_RUNS(machine, machine.launch("k", {.block = {copying_threads, 1, 1}}, data));
+        EXPECT_THAT(machine.download<float>(data + 8192, copying_threads), testing::Each(row.wanted));
     }
 }
 
@@ -194,24 +195,25 @@ TEST(EmulatorAsync, OnlyAMovCopiesBeforeTheWait) {
           "mov.b32 %r41, %f2;\nshfl.sync.idx.b32 %r40, %r41, 0, 31, -1;", "st.shared.f32 [%r20+8192], %f4;",
           "@%p1 mov.b32 %r41, %f2;"}) {
         Machine machine;
-        const auto early =
-            run(machine, kernel(ready + fence + product + "\n" + commit + use + "\n" + wait0), threads);
+        const auto early = run_copies(
+            machine, copying_kernel(ready + fence + tile_product + "\n" + commit + use + "\n" + wait0),
+            copying_threads);
         ASSERT_FALSE(early) << use;
         EXPECT_EQ(early.error().code, Errc::register_in_flight) << use;
-        EXPECT_RUNS(machine, run(machine,
-                                 kernel(ready + fence + product + "\n" + commit + wait0 +
-                                        "mov.b32 %r41, 0;\n" + use + "\n"),
-                                 threads));
+        EXPECT_RUNS(machine, run_copies(machine,
+                                        copying_kernel(ready + fence + tile_product + "\n" + commit + wait0 +
+                                                       "mov.b32 %r41, 0;\n" + use + "\n"),
+                                        copying_threads));
     }
 }
 
 // Which mov, which wgmma, and what became of it.
 TEST(EmulatorAsync, ACopyNamesWhereItComesFrom) {
-    const std::string copied = ready + fence + product + "\n" + commit + "mov.f32 %f21, %f4;\n";
+    const std::string copied = ready + fence + tile_product + "\n" + commit + "mov.f32 %f21, %f4;\n";
     const auto says = [&](const std::string& body) {
         Machine machine;
-        const std::string text = kernel(body);
-        const auto done = run(machine, text, threads);
+        const std::string text = copying_kernel(body);
+        const auto done = run_copies(machine, text, copying_threads);
         EXPECT_FALSE(done);
         const auto line = [&](const char* what, std::size_t from) {
             return std::to_string(line_at(text, std::min(text.find(what, from), text.size())));
@@ -225,7 +227,7 @@ TEST(EmulatorAsync, ACopyNamesWhereItComesFrom) {
     const auto [early, made, none] = says(copied + "add.f32 %f20, %f21, %f21;\n" + wait0);
     EXPECT_THAT(early, testing::HasSubstr(made + ", for whose group no wgmma.wait_group has waited"));
     const auto [late, made_too, other] =
-        says(copied + fence + product + "\n" + commit + wait0 + "add.f32 %f20, %f21, %f21;\n");
+        says(copied + fence + tile_product + "\n" + commit + wait0 + "add.f32 %f20, %f21, %f21;\n");
     EXPECT_THAT(late,
                 testing::HasSubstr(made_too +
                                    " before a wgmma.wait_group, and with which the wgmma.mma_async on line " +
@@ -238,10 +240,10 @@ TEST(EmulatorAsync, AProductThatOverwritesIsDefined) {
         "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f1, %f2, %f3, %f4}, %rd4, %rd5, 0, 1, 1, 0, "
         "0;\n";
     Machine machine;
-    EXPECT_RUNS(machine, run(machine,
-                             kernel(ready + descriptor("%rd2", 12288) + fence + product + "\n" + overwrites +
-                                    commit + wait0 + "mov.f32 %f20, %f1;"),
-                             threads));
+    EXPECT_RUNS(machine, run_copies(machine,
+                                    copying_kernel(ready + descriptor("%rd2", 12288) + fence + tile_product +
+                                                   "\n" + overwrites + commit + wait0 + "mov.f32 %f20, %f1;"),
+                                    copying_threads));
 }
 
 // Warp 3 leaves before, or behind, the fence.
@@ -250,14 +252,14 @@ TEST(EmulatorAsync, AWarpgroupWaitsForAllOfItsWarps) {
         std::string body, waits, says;
     };
     const std::string leave = "setp.ge.u32 %p2, %r1, 96;\n@%p2 bra DONE;\n",
-                      rest = product + "\n" + commit + wait0;
+                      rest = tile_product + "\n" + commit + wait0;
     const Row rows[] = {{ready + leave + fence + rest, fence, "never come to this wgmma.fence"},
                         {ready + fence + leave + rest, wait0, "never commit wgmma-group 1"}};
     for (const Row& row : rows)
         for (const bool fast : {false, true}) {
             Machine machine({.fast = fast});
-            const std::string text = kernel(row.body);
-            const auto done = run(machine, text, threads);
+            const std::string text = copying_kernel(row.body);
+            const auto done = run_copies(machine, text, copying_threads);
             ASSERT_FALSE(done);
             EXPECT_EQ(done.error().code, Errc::barrier_deadlock);
             EXPECT_EQ(line_at(text, done.error().span.begin), line_at(text, text.find(row.waits)));
@@ -276,18 +278,18 @@ TEST(EmulatorAsync, AProductGathersLanesThatRanInTurn) {
     const auto arrive_at = [](int gate) {
         return "mbarrier.arrive.shared.b64 _, [gate+" + std::to_string(8 * gate) + "];\n";
     };
-    const std::string text = kernel(
+    const std::string text = copying_kernel(
         ready + "@%p1 mbarrier.init.shared.b64 [gate+24], 1;\n" + gates +
         "mov.u32 %r40, 0;\nmov.u32 %r41, 0;\nsetp.eq.u32 %p2, %r1, 128;\n@%p2 bra SAY;\nsetp.eq.u32 %p2, "
         "%r1, 160;\n@%p2 bra "
         "ASK;\nsetp.ge.u32 %p2, %r1, 128;\n@%p2 bra DONE;\n" +
-        fence + "MULTIPLY:\n@!%p1 bra GO;\n" + wait_at(0, "FULL") + "GO:\n" + product + "\n" + commit +
+        fence + "MULTIPLY:\n@!%p1 bra GO;\n" + wait_at(0, "FULL") + "GO:\n" + tile_product + "\n" + commit +
         wait0 + "@%p1 " + arrive_at(1) + lap + "@%p4 bra MULTIPLY;\nbra DONE;\nSAY:\n" + wait_at(3, "ASKED") +
         arrive_at(0) + wait_at(1, "EMPTY") + lap + "@%p4 bra SAY;\nbra DONE;\nASK:\n" + arrive_at(3) +
         wait_at(1, "AGAIN") + lap + "@%p4 bra ASK;\n");
     for (const bool fast : {false, true}) {
         Machine machine({.instruction_budget = 1u << 22, .fast = fast});
-        EXPECT_RUNS(machine, run(machine, text, 192));
+        EXPECT_RUNS(machine, run_copies(machine, text, 192));
     }
 }
 
@@ -300,26 +302,26 @@ TEST(EmulatorAsync, AWgmmaFenceShowsWhatAllWarpsWrote) {
         "LATE;\n";
     const std::string ones = "mov.u32 %r41, 0x3F803F80;\nst.shared.b32 [%r20], %r41;\n",
                       more = "st.shared.b32 [%r20+2048], %r41;\n";
-    const std::string text =
-        kernel(descriptors + ones +
-               "st.shared.b32 [%r20+512], %r41;\nst.shared.b32 [%r20+1024], "
-               "%r41;\nst.shared.b32 [%r20+1536], %r41;\n" +
-               late + more + fence_proxy + fence + product + "\n" + commit + wait0 + "mov.f32 %f20, %f1;");
+    const std::string text = copying_kernel(descriptors + ones +
+                                            "st.shared.b32 [%r20+512], %r41;\nst.shared.b32 [%r20+1024], "
+                                            "%r41;\nst.shared.b32 [%r20+1536], %r41;\n" +
+                                            late + more + fence_proxy + fence + tile_product + "\n" + commit +
+                                            wait0 + "mov.f32 %f20, %f1;");
     for (const bool fast : {false, true}) {
         Machine machine({.fast = fast});
         ASSERT_TRUE(machine.load(text));
         const u64 data = machine.upload(std::vector<u32>(words_of_input, 0));
-        EXPECT_RUNS(machine, machine.launch("k", {.block = {threads, 1, 1}}, data));
-        for (const float sum : machine.download<float>(data + 8192, threads)) EXPECT_EQ(sum, 16);
+        EXPECT_RUNS(machine, machine.launch("k", {.block = {copying_threads, 1, 1}}, data));
+        for (const float sum : machine.download<float>(data + 8192, copying_threads)) EXPECT_EQ(sum, 16);
     }
 }
 
 TEST(EmulatorAsync, AWarpgroupMultipliesWithAllOfItsWarps) {
-    const std::string body = ready + "setp.ge.u32 %p2, %r1, 64;\n" + fence + "@%p2 bra OVER;\n" + product +
-                             "\nOVER:\n" + commit + wait0;
+    const std::string body = ready + "setp.ge.u32 %p2, %r1, 64;\n" + fence + "@%p2 bra OVER;\n" +
+                             tile_product + "\nOVER:\n" + commit + wait0;
     Machine machine;
-    const std::string text = kernel(body);
-    const auto done = run(machine, text, threads);
+    const std::string text = copying_kernel(body);
+    const auto done = run_copies(machine, text, copying_threads);
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().code, Errc::warp_not_whole);
     EXPECT_EQ(line_at(text, done.error().span.begin), line_at(text, text.find(wait0)));
@@ -330,11 +332,11 @@ TEST(EmulatorAsync, HalfAWarpDoesNothingForItsWarpgroup) {
     for (const std::string& instruction :
          {fence, commit, std::string("setmaxnreg.dec.sync.aligned.u32 40;\n")}) {
         const std::string text =
-            kernel(ready + fence + product +
-                   "\nand.b32 %r40, %r1, 16;\nsetp.eq.u32 %p2, %r40, 0;\n@%p2 bra OVER;\n" + instruction +
-                   "OVER:\n" + commit + wait0);
+            copying_kernel(ready + fence + tile_product +
+                           "\nand.b32 %r40, %r1, 16;\nsetp.eq.u32 %p2, %r40, 0;\n@%p2 bra OVER;\n" +
+                           instruction + "OVER:\n" + commit + wait0);
         Machine machine;
-        const auto done = run(machine, text, threads);
+        const auto done = run_copies(machine, text, copying_threads);
         ASSERT_FALSE(done) << text;
         EXPECT_EQ(done.error().code, Errc::warp_not_whole);
         EXPECT_THAT(machine.text_of(done.error()),
@@ -344,8 +346,8 @@ TEST(EmulatorAsync, HalfAWarpDoesNothingForItsWarpgroup) {
 
 void expect_race_at(const std::string& body, const std::string& access, u32 block) {
     Machine machine({.instruction_budget = 1u << 20});
-    const std::string text = kernel(body);
-    const auto done = run(machine, text, block);
+    const std::string text = copying_kernel(body);
+    const auto done = run_copies(machine, text, block);
     ASSERT_FALSE(done) << text;
     EXPECT_EQ(done.error().code, Errc::data_race);
     expect_named(machine, done.error(), text, line_at(text, text.find(access)));
@@ -355,7 +357,7 @@ void expect_race_at(const std::string& body, const std::string& access, u32 bloc
 // before is read.
 TEST(EmulatorAsync, LanesThatMultiplyHaveReadWhatTheyReadBefore) {
     const std::string access = "ld.shared.f32 %f20, [%r20];\n",
-                      multiply = fence + product + "\n" + commit + wait0,
+                      multiply = fence + tile_product + "\n" + commit + wait0,
                       freed =
                           "and.b32 %r43, %r1, 31;\nsetp.eq.u32 %p7, %r43, 0;\n@%p7 "
                           "mbarrier.arrive.shared.b64 _, [gate+24];",
@@ -367,7 +369,7 @@ TEST(EmulatorAsync, LanesThatMultiplyHaveReadWhatTheyReadBefore) {
                specialised(full + consume + freed, free_again + refill);
     };
     Machine machine({.instruction_budget = 1u << 20});
-    EXPECT_RUNS(machine, run(machine, kernel(body(access + multiply)), 160));
+    EXPECT_RUNS(machine, run_copies(machine, copying_kernel(body(access + multiply)), 160));
     expect_race_at(body(multiply + access), access, 160);
 }
 
@@ -377,8 +379,9 @@ TEST(EmulatorAsync, LanesThatShuffleHaveReadWhatTheyReadBefore) {
                       other = "xor.b32 %r22, %r20, 4;\nld.shared.f32 %f20, [%r22];\n",
                       written = store + "bar.sync 0;\n";
     Machine machine({.instruction_budget = 1u << 20});
-    EXPECT_RUNS(machine, run(machine, kernel(written + other + shuffle + store), threads));
-    expect_race_at(store + shuffle + other, "ld.shared.f32 %f20, [%r22]", threads);
+    EXPECT_RUNS(machine,
+                run_copies(machine, copying_kernel(written + other + shuffle + store), copying_threads));
+    expect_race_at(store + shuffle + other, "ld.shared.f32 %f20, [%r22]", copying_threads);
 }
 
 // One lane waits for other warps and tells its own by a shuffle, as groups of several warps do.
@@ -393,7 +396,7 @@ TEST(EmulatorAsync, AShuffleTellsWhatOneLaneHasWaitedFor) {
         "st.shared.b32 [%r20], %r1;\nbar.warp.sync -1;\n@%p2 st.release.cta.shared.b32 [tile+1024], 1;\n";
     for (const bool fast : {false, true}) {
         Machine machine({.instruction_budget = 1u << 20, .fast = fast});
-        EXPECT_RUNS(machine, run(machine, kernel(body), threads));
+        EXPECT_RUNS(machine, run_copies(machine, copying_kernel(body), copying_threads));
     }
 }
 
@@ -401,15 +404,16 @@ TEST(EmulatorAsync, APhaseThatNobodyCompletesIsADeadlock) {
     const std::string wait = wait_for(2, 0, "W"), arrive = "@!%p1 mbarrier.arrive.shared.b64 _, [gate+16];\n";
     for (const bool fast : {false, true}) {
         Machine machine({.fast = fast});
-        const std::string text = kernel(gates + arrive + wait);
-        const auto done = run(machine, text, threads);
+        const std::string text = copying_kernel(gates + arrive + wait);
+        const auto done = run_copies(machine, text, copying_threads);
         ASSERT_FALSE(done);
         EXPECT_EQ(done.error().code, Errc::barrier_deadlock);
         EXPECT_EQ(line_at(text, done.error().span.begin), line_at(text, text.find("W: mbarrier.try_wait")));
-        EXPECT_RUNS(
-            machine,
-            run(machine, kernel(gates + arrive + "@%p1 mbarrier.arrive.shared.b64 _, [gate+16];\n" + wait),
-                threads));
+        EXPECT_RUNS(machine,
+                    run_copies(machine,
+                               copying_kernel(gates + arrive +
+                                              "@%p1 mbarrier.arrive.shared.b64 _, [gate+16];\n" + wait),
+                               copying_threads));
     }
 }
 
@@ -420,16 +424,17 @@ TEST(EmulatorAsync, LanesThatWaitAtSeveralPlacesAreADeadlockToo) {
     const std::string arrive = "@!%p1 mbarrier.arrive.shared.b64 _, [gate+16];\n";
     for (const bool fast : {false, true}) {
         Machine machine({.fast = fast});
-        const std::string text = kernel(gates + arrive + apart);
-        const auto done = run(machine, text, threads);
+        const std::string text = copying_kernel(gates + arrive + apart);
+        const auto done = run_copies(machine, text, copying_threads);
         ASSERT_FALSE(done);
         EXPECT_EQ(done.error().code, Errc::barrier_deadlock);
         EXPECT_TRUE(text.substr(done.error().span.begin).starts_with("mbarrier.try_wait"))
             << describe(done.error(), text);
-        EXPECT_RUNS(
-            machine,
-            run(machine, kernel(gates + arrive + "@%p1 mbarrier.arrive.shared.b64 _, [gate+16];\n" + apart),
-                threads));
+        EXPECT_RUNS(machine,
+                    run_copies(machine,
+                               copying_kernel(gates + arrive +
+                                              "@%p1 mbarrier.arrive.shared.b64 _, [gate+16];\n" + apart),
+                               copying_threads));
     }
 }
 
@@ -439,9 +444,9 @@ TEST(EmulatorAsync, AThreadClearsAStageTwice) {
                       fill_it = "cp.async.cg.shared.global [%r22], [%rd6], 16, 16;\n",
                       end = "cp.async.wait_all;\n" + read(0);
     Machine machine({.instruction_budget = 1u << 20});
-    EXPECT_RUNS(machine, run(machine, kernel(place + clear + clear + end), threads));
-    expect_race_at(place + clear + fill_it + end, fill_it, threads);
-    expect_race_at(place + fill_it + clear + end, clear, threads);
+    EXPECT_RUNS(machine, run_copies(machine, copying_kernel(place + clear + clear + end), copying_threads));
+    expect_race_at(place + clear + fill_it + end, fill_it, copying_threads);
+    expect_race_at(place + fill_it + clear + end, clear, copying_threads);
 }
 
 // As the epilogues of CUTLASS do: no thread is elected, and the copies of the lanes are one copy.
@@ -452,9 +457,9 @@ TEST(EmulatorAsync, AWholeWarpIssuesOneStore) {
     const std::string same = ready + "mov.u32 %r40, %r21;\n" + store_all,
                       different = ready + "shl.b32 %r40, %r1, 4;\nadd.u32 %r40, %r40, %r21;\n" + store_all;
     Machine machine({.instruction_budget = 1u << 20});
-    EXPECT_RUNS(machine, run(machine, kernel(same), threads));
-    const std::string text = kernel(different);
-    const auto done = run(machine, text, threads);
+    EXPECT_RUNS(machine, run_copies(machine, copying_kernel(same), copying_threads));
+    const std::string text = copying_kernel(different);
+    const auto done = run_copies(machine, text, copying_threads);
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().code, Errc::data_race);
     EXPECT_EQ(line_at(text, done.error().span.begin), line_at(text, text.find("@%p2 cp.async.bulk.global")));
@@ -465,7 +470,7 @@ TEST(EmulatorAsync, ABlockMayEndBeforeItsStores) {
     for (const std::string& body :
          {ready + store(0) + bulk_group, ready + store(0) + bulk_group + store(1), ready + store(0)}) {
         Machine machine({.instruction_budget = 1u << 20});
-        EXPECT_RUNS(machine, run(machine, kernel(body), threads));
+        EXPECT_RUNS(machine, run_copies(machine, copying_kernel(body), copying_threads));
     }
 }
 
@@ -475,17 +480,18 @@ TEST(EmulatorAsync, AStageThatOneThreadFreesHasBeenReadByAllWarps) {
     refill_next.replace(refill_next.find("[%rd1]"), 6, "[%rd7]");
     const std::string body =
         "mov.u64 %rd7, %rd1;\n" +
-        specialised(full + fence + product + "\n" + commit + wait0 + free_stage + "\nmov.f32 %f20, %f1;",
+        specialised(full + fence + tile_product + "\n" + commit + wait0 + free_stage + "\nmov.f32 %f20, %f1;",
                     empty + refill_next + "\nadd.s64 %rd7, %rd7, 4096;");
     std::vector<u32> tiles(words_of_input);
     for (std::size_t i = 0; i < 3 * 1024; ++i)
         tiles[i] = i < 1024 ? 0x3F803F80 : i < 2048 ? 0x40004000 : 0x40404040;  // 1, 2, 3
     for (const bool fast : {false, true}) {
         Machine machine({.instruction_budget = 1u << 20, .fast = fast});
-        ASSERT_TRUE(machine.load(kernel(body)));
+        ASSERT_TRUE(machine.load(copying_kernel(body)));
         const u64 data = machine.upload(tiles);
         EXPECT_RUNS(machine, machine.launch("k", {.block = {160, 1, 1}}, data));
-        EXPECT_THAT(machine.download<float>(data + 8192, threads), testing::Each(16 * (1.0f + 4.0f + 9.0f)));
+        EXPECT_THAT(machine.download<float>(data + 8192, copying_threads),
+                    testing::Each(16 * (1.0f + 4.0f + 9.0f)));
     }
 }
 

@@ -25,7 +25,7 @@ u16 half(int value) {
 u16 bfloat(int value) { return static_cast<u16>(std::bit_cast<u32>(static_cast<float>(value)) >> 16); }
 u32 pair(u16 low, u16 high) { return low | static_cast<u32>(high) << 16; }
 
-std::string kernel(const std::string& body) {
+std::string atomic_kernel(const std::string& body) {
     return test::kernel_text(
         {.parameters = {"u64 data", "u64 out"},
          .registers = {"pred %p<4>", "b16 %h<16>", "b32 %r<16>", "b64 %rd<16>", "f32 %f<8>", "b128 %q<4>"},
@@ -39,7 +39,7 @@ class EmulatorAtomics : public testing::Test {
     // Runs 32 threads on data that they share; `before` becomes what it is afterwards.
     template <class T>
     std::vector<T> run(const std::string& body, std::vector<T> before, std::size_t results = 32) {
-        const std::string text = kernel(body);
+        const std::string text = atomic_kernel(body);
         const auto cubin = default_assembler().assemble(text);
         EXPECT_TRUE(cubin) << (cubin ? "" : message(cubin.error(), text));
         const auto loaded = machine.load(text);
@@ -169,7 +169,7 @@ TEST_F(EmulatorAtomics, SharedMemoryHasSixteenBytesToo) {
 
 TEST_F(EmulatorAtomics, AVectorIsAlignedAsAWhole) {
     ASSERT_TRUE(
-        machine.load(kernel("mov.f32 %f1, 0f3F800000;\nred.global.add.v2.f32 [%rd1+4], {%f1, %f1};")));
+        machine.load(atomic_kernel("mov.f32 %f1, 0f3F800000;\nred.global.add.v2.f32 [%rd1+4], {%f1, %f1};")));
     const u64 data = machine.upload(std::vector<float>(4));
     const auto done = machine.launch("k", {.grid = {1}, .block = {32}}, data, data);
     ASSERT_FALSE(done);

@@ -23,7 +23,7 @@ constexpr u32 registers = 6;
 
 // %r1: %tid.x; %v0 to %v5 are what programs compute with: %v0 and %v1 are written by all lanes, %v2 by odd
 // ones, %v3 by those from 16 on, the others by none. %want: the lane that stores. %rd1: a word for each lane.
-std::string kernel(const std::string& body, u32 stored) {
+std::string branching_kernel(const std::string& body, u32 stored) {
     return test::kernel_text(
         {.declarations = ".func nothing() { ret; }\n",
          .parameters = {"u64 data", "u32 lane"},
@@ -152,7 +152,7 @@ struct Lanes {
 };
 Lanes observe(const std::string& body, u32 stored) {
     Machine machine({.threads = 1, .checks = {EmulatorCheck::unwritten}});
-    const std::string text = kernel(body, stored);
+    const std::string text = branching_kernel(body, stored);
     const auto loaded = machine.load(text);
     EXPECT_TRUE(loaded) << describe(loaded.error(), text);
     const u64 data = machine.upload(std::vector<u32>(32));
@@ -175,7 +175,8 @@ TEST(EmulatorBranches, AreAsGoodAsSelects) {
         const std::string branches = Writer().branches(program), selects = Writer().selects(program);
         const u32 stored = seed % registers;
         const Lanes a = observe(branches, stored), b = observe(selects, stored);
-        EXPECT_EQ(a, b) << "seed " << seed << "\n" << kernel(branches, stored) << kernel(selects, stored);
+        EXPECT_EQ(a, b) << "seed " << seed << "\n"
+                        << branching_kernel(branches, stored) << branching_kernel(selects, stored);
         defined += static_cast<u32>(std::popcount(a.defined));
         undefined += 11 - static_cast<u32>(std::popcount(a.defined));
     }
@@ -189,7 +190,7 @@ const std::string unknown = "setp.ne.u32 %p1, %v2, 0;\nmov.u32 %t1, 1;\nmov.u32 
 
 bool runs(const std::string& body, u32 stored, u32 lane) {
     Machine machine({.instruction_budget = 1u << 16});
-    const std::string text = kernel(unknown + body, stored);
+    const std::string text = branching_kernel(unknown + body, stored);
     if (const Assembler* assembler = nvptxcompiler()) {
         const auto cubin = assembler->assemble(text);
         EXPECT_TRUE(cubin) << (cubin ? "" : describe(cubin.error(), text));
@@ -198,14 +199,14 @@ bool runs(const std::string& body, u32 stored, u32 lane) {
     return machine.launch("k", {.block = {32, 1, 1}}, machine.upload(std::vector<u32>(32)), lane).has_value();
 }
 
-struct Row {
+struct BranchRow {
     std::string name, body;
     bool is_pure;  // else a mistake, whatever becomes of it
 };
-void PrintTo(const Row& row, std::ostream* out) { *out << row.name; }
+void PrintTo(const BranchRow& row, std::ostream* out) { *out << row.name; }
 
 // %v0 is not written in any of them, %v1 is.
-const Row rows[] = {
+const BranchRow branch_rows[] = {
     {"AnIf", "@%p1 bra J;\nadd.u32 %v1, %v1, 1;\nJ:\n", true},
     {"AnIfAndElse", "@%p1 bra E;\nadd.u32 %v1, %v1, 1;\nbra J;\nE:\nmov.u32 %v1, 4;\nJ:\n", true},
     {"OneInAnother",
@@ -246,18 +247,18 @@ const Row rows[] = {
     {"AStoreUnderTheGuard", "@%p1 st.shared.u32 [box], 1;\nmov.u32 %v1, 3;\n", false},
 };
 
-class UnknownBranch : public testing::TestWithParam<Row> {};
+class UnknownBranch : public testing::TestWithParam<BranchRow> {};
 
 TEST_P(UnknownBranch, MakesUndefinedWhatItDecides) {
-    const Row& row = GetParam();
+    const BranchRow& row = GetParam();
     EXPECT_EQ(runs(row.body, 0, 4), row.is_pure);  // another register, of a lane of which nobody knows
     EXPECT_EQ(runs(row.body, 1, 5), row.is_pure);  // its own, of a lane that is known
     EXPECT_FALSE(runs(row.body, 1, 4));            // of one that is not
     EXPECT_TRUE(runs("mov.u32 %v1, 3;\nmov.u32 %t4, 1;\n", 1, 4));
 }
 
-INSTANTIATE_TEST_SUITE_P(Emulator, UnknownBranch, testing::ValuesIn(rows),
-                         [](const testing::TestParamInfo<Row>& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Emulator, UnknownBranch, testing::ValuesIn(branch_rows),
+                         [](const testing::TestParamInfo<BranchRow>& info) { return info.param.name; });
 
 // What all lanes do behind the place where the ways meet is done by all.
 TEST(EmulatorBranches, MeetAgain) {
@@ -265,7 +266,7 @@ TEST(EmulatorBranches, MeetAgain) {
         "@%p1 bra E;\nmov.u32 %v1, 3;\nsetp.gt.u32 %p2, %v0, 40;\n@%p2 bra J;\nadd.u32 %v1, %v1, 1;\nbra "
         "J;\nE:\nmov.u32 %v1, 4;\nJ:\nactivemask.b32 %v0;\n";
     Machine machine({.checks = EmulatorChecks::all()});
-    ASSERT_TRUE(machine.load(kernel(unknown + body, 0)));
+    ASSERT_TRUE(machine.load(branching_kernel(unknown + body, 0)));
     const u64 data = machine.upload(std::vector<u32>(32));
     for (u32 lane = 0; lane < 32; ++lane)
         EXPECT_RUNS(machine, machine.launch("k", {.block = {32, 1, 1}}, data, lane));

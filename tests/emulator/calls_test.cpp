@@ -36,12 +36,12 @@ std::string entry(const std::string& target, const std::string& before = "",
 }
 const std::string same = "(.param .u32 _) _ (.param .u32 _)";
 
-struct Row {
+struct AliasRow {
     std::string name, text;
 };
-void PrintTo(const Row& row, std::ostream* out) { *out << row.name; }
+void PrintTo(const AliasRow& row, std::ostream* out) { *out << row.name; }
 
-const Row aliases[] = {
+const AliasRow aliases[] = {
     {"BehindTheDefinition",
      head + func(".visible ", "g") + func(".visible ", "f", body) + ".alias g, f;\n" + entry("g")},
     {"BeforeTheDefinition", head + func(".visible ", "f") + func(".visible ", "g") + ".alias g, f;\n" +
@@ -68,7 +68,7 @@ const Row aliases[] = {
          "mul.wide.u32 %rd2, %r2, 4;\nadd.s64 %rd1, %rd1, %rd2;\nst.global.u32 [%rd1], %r1;\nret;\n}\n"},
 };
 
-class Alias : public testing::TestWithParam<Row> {};
+class Alias : public testing::TestWithParam<AliasRow> {};
 
 TEST_P(Alias, IsTheFunction) {
     const std::string& text = GetParam().text;
@@ -88,7 +88,7 @@ TEST_P(Alias, IsTheFunction) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Emulator, Alias, testing::ValuesIn(aliases),
-                         [](const testing::TestParamInfo<Row>& info) { return info.param.name; });
+                         [](const testing::TestParamInfo<AliasRow>& info) { return info.param.name; });
 
 TEST(EmulatorAlias, HasTheAddressOfTheFunction) {
     const std::string text = head + func("", "g") + func("", "f", body) +

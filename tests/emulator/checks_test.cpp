@@ -18,10 +18,10 @@ using testing::HasSubstr;
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
-constexpr u32 threads = 64;
+constexpr u32 checked_threads = 64;
 
 // Leaves its result in %r2; %r1 is %tid.x, %rd1 the address of 64 words that hold 5.
-std::string kernel(const std::string& body, const std::string& declarations) {
+std::string checked_kernel(const std::string& body, const std::string& declarations) {
     return test::kernel_text(
         {.declarations = declarations,
          .parameters = {"u64 out"},
@@ -41,12 +41,12 @@ const std::string bit = own +
                         "4;\nst.shared.u8 [%r20], %rs1;\n";
 const std::string low_bit = "and.b16 %rs3, %rs2, 1;\ncvt.u32.u16 %r2, %rs3;\nadd.u32 %r2, %r2, 1;";
 
-Expected<EmulatorStats> run(Machine& machine, const std::string& text) {
+Expected<EmulatorStats> run_checked(Machine& machine, const std::string& text) {
     const auto loaded = machine.load(text);
     EXPECT_TRUE(loaded) << describe(loaded.error(), text);
     if (!loaded) return tl::unexpected(loaded.error());
-    const u64 out = machine.upload(std::vector<u32>(threads, 5));
-    return machine.launch("k", {.block = {threads, 1, 1}}, out);
+    const u64 out = machine.upload(std::vector<u32>(checked_threads, 5));
+    return machine.launch("k", {.block = {checked_threads, 1, 1}}, out);
 }
 
 // What is kept of words that several warps read in one block is gone in the next, which accesses their bytes.
@@ -58,9 +58,10 @@ TEST(EmulatorChecks, BytesWhereAnEarlierBlockReadWords) {
         "@!%p1 ld.shared.u32 %r2, [box+16];\nadd.u32 %r21, %r21, %r1;\n@%p1 st.shared.u8 [%r21+64], %r1;";
     for (const u32 blocks : {1u, 2u, 5u}) {
         Machine machine({.threads = 1});
-        ASSERT_TRUE(machine.load(kernel(body, words)));
-        const u64 out = machine.upload(std::vector<u32>(threads, 5));
-        EXPECT_RUNS(machine, machine.launch("k", {.grid = {blocks, 1, 1}, .block = {threads, 1, 1}}, out));
+        ASSERT_TRUE(machine.load(checked_kernel(body, words)));
+        const u64 out = machine.upload(std::vector<u32>(checked_threads, 5));
+        EXPECT_RUNS(machine,
+                    machine.launch("k", {.grid = {blocks, 1, 1}, .block = {checked_threads, 1, 1}}, out));
     }
 }
 
@@ -69,23 +70,27 @@ TEST(EmulatorChecks, BitsThatWereWritten) {
     Machine machine;
     EXPECT_RUNS(
         machine,
-        run(machine,
-            kernel(
+        run_checked(
+            machine,
+            checked_kernel(
                 "and.b32 %r9, %r10, 254;\nor.b32 %r9, %r9, 1;\nand.b32 %r11, %r9, 1;\nadd.u32 %r2, %r11, 1;",
                 "")));
     EXPECT_RUNS(
         machine,
-        run(machine, kernel(bit + "ld.shared.u8 %rs2, [%r20];\nshr.u16 %rs2, %rs2, 2;\n" + low_bit, words)));
+        run_checked(
+            machine,
+            checked_kernel(bit + "ld.shared.u8 %rs2, [%r20];\nshr.u16 %rs2, %rs2, 2;\n" + low_bit, words)));
 }
 
 // Data that looks like an mbarrier object is none.
 TEST(EmulatorChecks, AnMbarrierWhereDataWas) {
     Machine machine;
-    EXPECT_RUNS(machine, run(machine, kernel("setp.eq.u32 %p1, %r1, 0;\nmov.u32 %r9, 0xbf800000;\n@%p1 "
-                                             "st.shared.v2.u32 [gate], {%r9, %r9};\n"
-                                             "@%p1 mbarrier.init.shared.b64 [gate], 64;\nbar.sync "
-                                             "0;\nmbarrier.arrive.shared.b64 _, [gate];",
-                                             gate)));
+    EXPECT_RUNS(machine, run_checked(machine, checked_kernel(
+                                                  "setp.eq.u32 %p1, %r1, 0;\nmov.u32 %r9, 0xbf800000;\n@%p1 "
+                                                  "st.shared.v2.u32 [gate], {%r9, %r9};\n"
+                                                  "@%p1 mbarrier.init.shared.b64 [gate], 64;\nbar.sync "
+                                                  "0;\nmbarrier.arrive.shared.b64 _, [gate];",
+                                                  gate)));
 }
 
 // Compilers compute with more than a member has, and drop the rest again: with what its neighbours in a
@@ -103,7 +108,7 @@ TEST(EmulatorChecks, ArithmeticBesideWhatNothingWrote) {
           "xor.b32 %r3, %r9, -1;\nprmt.b32 %r2, %r3, 0, 0x4440;", "lop3.b32 %r2, %r9, 255, %r1, 0xEA;"}) {
         SCOPED_TRACE(use);
         Machine machine;
-        EXPECT_RUNS(machine, run(machine, kernel(beside + use, words)));
+        EXPECT_RUNS(machine, run_checked(machine, checked_kernel(beside + use, words)));
     }
     for (const char* const use :
          {"add.s16 %rs2, %rs1, 1;\nand.b16 %rs2, %rs2, 256;\ncvt.u32.u16 %r2, %rs2;\nadd.u32 %r2, %r2, 1;",
@@ -111,7 +116,7 @@ TEST(EmulatorChecks, ArithmeticBesideWhatNothingWrote) {
           "mul.hi.u32 %r3, %r9, %r1;\nand.b32 %r3, %r3, 1;\nadd.u32 %r2, %r3, 1;",
           "xor.b32 %r3, %r9, %r1;\nshr.u32 %r2, %r3, 31;\nadd.u32 %r2, %r2, 1;"}) {
         Machine machine;
-        const auto done = run(machine, kernel(beside + use, words));
+        const auto done = run_checked(machine, checked_kernel(beside + use, words));
         ASSERT_FALSE(done) << use;
         EXPECT_EQ(done.error().code, Errc::memory_not_written) << use;
     }
@@ -134,7 +139,7 @@ TEST(EmulatorChecks, CopiesOfGaps) {
           "%rs2;\nst.global.u16 [%rd2], %rs1;"}) {
         SCOPED_TRACE(copy);
         Machine machine;
-        EXPECT_RUNS(machine, run(machine, kernel(declared + copy, words)));
+        EXPECT_RUNS(machine, run_checked(machine, checked_kernel(declared + copy, words)));
     }
     for (const char* const use :
          {"ld.shared.u8 %rs1, [%r20+1];\ncvt.u32.u16 %r2, %rs1;", "ld.shared.u8 %r2, [%r20+3];",
@@ -143,7 +148,7 @@ TEST(EmulatorChecks, CopiesOfGaps) {
           "ld.shared.u32 %r9, [%r20];\nbfe.u32 %r2, %r9, 12, 20;",
           "ld.shared.u32 %r9, [%r20+256];\nand.b32 %r2, %r9, 7;"}) {
         Machine machine;
-        const auto done = run(machine, kernel(declared + use, words));
+        const auto done = run_checked(machine, checked_kernel(declared + use, words));
         ASSERT_FALSE(done) << use;
         EXPECT_EQ(done.error().code, Errc::memory_not_written) << use;
     }
@@ -156,8 +161,9 @@ TEST(EmulatorChecks, HalvesByThemselves) {
         "cvt.rn.f16.u32 %rs1, %r1;\nst.shared.b16 [%r20], %rs1;\nld.shared.b32 %r9, [%r20];\n"
         "fma.rn.f16x2 %r10, %r9, %r9, %r9;\nmov.b32 {%rs2, %rs3}, %r10;\n";
     Machine machine;
-    EXPECT_RUNS(machine, run(machine, kernel(declared + "cvt.rzi.u32.f16 %r2, %rs2;", words)));
-    EXPECT_FALSE(run(machine, kernel(declared + "cvt.rzi.u32.f16 %r2, %rs3;", words)));
+    EXPECT_RUNS(machine,
+                run_checked(machine, checked_kernel(declared + "cvt.rzi.u32.f16 %r2, %rs2;", words)));
+    EXPECT_FALSE(run_checked(machine, checked_kernel(declared + "cvt.rzi.u32.f16 %r2, %rs3;", words)));
 }
 
 // An error in a function says who called it, in PTX and in the source.
@@ -168,18 +174,18 @@ TEST(EmulatorChecks, NameTheCalls) {
         ".func outer(.param .b64 a)\n{\n.reg .b64 %a;\nld.param.b64 %a, [a];\n{ .param .b64 b;\nst.param.b64 "
         "[b], %a;\ncall inner, (b); }\nret;\n}\n"
         ".func again()\n{\ncall again;\nret;\n}\n";
-    std::string text = kernel(
+    std::string text = checked_kernel(
         "add.s64 %rd2, %rd1, 256;\n{ .param .b64 c;\nst.param.b64 [c], %rd2;\n.loc 1 12 3\ncall outer, (c); "
         "}",
         functions);
     text += ".file 1 \"list.cu\"\n";
     Machine machine;
-    const auto done = run(machine, text);
+    const auto done = run_checked(machine, text);
     ASSERT_FALSE(done);
     EXPECT_THAT(machine.text_of(done.error()),
                 testing::AllOf(testing::StartsWith("8:1: error: address out of bounds"),
                                HasSubstr("; called on line 17; called on line 39, from list.cu:12:3\n")));
-    const auto deep = run(machine, kernel("call again;", functions));
+    const auto deep = run_checked(machine, checked_kernel("call again;", functions));
     ASSERT_FALSE(deep);
     EXPECT_THAT(
         machine.text_of(deep.error()),
@@ -196,9 +202,9 @@ TEST(EmulatorChecks, NameTheSourceAndTheStub) {
         "_acc;\n// PTXGRAFT_END\nmov.b32 %f1, _acc;\n}\n"
         "mov.b32 %r2, %f1;";
     Machine machine;
-    std::string text = kernel(body, "");
+    std::string text = checked_kernel(body, "");
     text += ".file 1 \"gemm.cu\"\n.section .debug_str\n{\nnames:\n.b8 95,90,52,112,105,99,107,102,0\n}\n";
-    const auto done = run(machine, text);
+    const auto done = run_checked(machine, text);
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().code, Errc::register_not_written);
     const std::string source = "; from gemm.cu:3:7 in pick(float), inlined at gemm.cu:20:4";
@@ -207,9 +213,9 @@ TEST(EmulatorChecks, NameTheSourceAndTheStub) {
     ASSERT_TRUE(device);
     auto function = device->load(text, "k");
     ASSERT_TRUE(function);
-    auto out = device->upload(std::vector<u32>(threads, 5));
+    auto out = device->upload(std::vector<u32>(checked_threads, 5));
     const Argument arguments[] = {*out};
-    const auto launched = function->launch({.block = {threads, 1, 1}}, arguments);
+    const auto launched = function->launch({.block = {checked_threads, 1, 1}}, arguments);
     ASSERT_FALSE(launched);
     EXPECT_THAT(describe(launched.error(), text),
                 testing::HasSubstr(source + "; in the stub of site epilogue, line 3\n"));

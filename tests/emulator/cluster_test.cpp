@@ -16,7 +16,7 @@ using testing::HasSubstr;
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
-constexpr const char* source = R"(
+constexpr const char* cluster_source = R"(
 #include <cooperative_groups.h>
 namespace cg = cooperative_groups;
 typedef unsigned int u32; typedef unsigned long long u64;
@@ -95,8 +95,8 @@ class EmulatorCluster : public testing::Test {
   protected:
     void SetUp() override {
         static const std::string text = [] {
-            auto ptx = compile_cuda(source, {.target = "sm_90a"});
-            EXPECT_TRUE(ptx) << (ptx ? "" : describe(ptx.error(), source));
+            auto ptx = compile_cuda(cluster_source, {.target = "sm_90a"});
+            EXPECT_TRUE(ptx) << (ptx ? "" : describe(ptx.error(), cluster_source));
             return ptx ? ptx->text : std::string();
         }();
         const auto loaded = machine.load(text);
@@ -219,12 +219,12 @@ TEST_F(EmulatorCluster, OnlyACooperativeGridHasABarrier) {
 
 // --- in PTX: addresses, arrivals apart from waits
 
-struct Row {
+struct ClusterRow {
     std::string name, body;
     std::vector<u32> expected;  // block b leaves its value in out[b]
 };
 
-const Row rows[] = {
+const ClusterRow cluster_rows[] = {
     {"AddressesOfTheSpaceAndGenericOnes",
      "mov.u32 %r3, %cluster_ctarank;\nxor.b32 %r4, %r3, 1;\nst.shared.u32 [s], "
      "%r3;\nbarrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n"
@@ -303,7 +303,7 @@ const Row rows[] = {
 };
 
 TEST(EmulatorClusterPtx, Runs) {
-    for (const Row& row : rows) {
+    for (const ClusterRow& row : cluster_rows) {
         SCOPED_TRACE(row.name);
         const std::string text = test::kernel_text(
             {.version = "8.6",
@@ -384,13 +384,15 @@ TEST(EmulatorClusterCopies, TilesForAllBlocksOfACluster) {
     ASSERT_TRUE(compiled) << describe(compiled.error(), multicast);
     const auto device = Device::open("emulator:sm_90a");
     ASSERT_TRUE(device);
-    const u32 rows = 128, columns = 320;
-    std::vector<float> in(rows * columns);
+    const u32 cluster_rows = 128, columns = 320;
+    std::vector<float> in(cluster_rows * columns);
     for (u32 i = 0; i < in.size(); ++i) in[i] = static_cast<float>(i * 7 % 31) - 15;
-    auto source = device->upload(in), out = device->upload(std::vector<float>(8 * 128));
-    ASSERT_TRUE(source && out);
-    const auto map = source->encode_tensor_map(
-        {.type = TensorType::f32, .dims = {columns, rows}, .strides = {columns * 4}, .box = {64, 16}});
+    auto cluster_source = device->upload(in), out = device->upload(std::vector<float>(8 * 128));
+    ASSERT_TRUE(cluster_source && out);
+    const auto map = cluster_source->encode_tensor_map({.type = TensorType::f32,
+                                                        .dims = {columns, cluster_rows},
+                                                        .strides = {columns * 4},
+                                                        .box = {64, 16}});
     ASSERT_TRUE(map);
     auto function = device->load(compiled->text, "tiles");
     ASSERT_TRUE(function) << describe(function.error());

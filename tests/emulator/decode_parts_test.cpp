@@ -9,11 +9,11 @@
 namespace ptxgraft::emulator {
 namespace {
 
-std::string with_header(const std::string& text) { return test::module_head("9.0", "sm_90a") + text; }
+std::string with_head(const std::string& text) { return test::module_head("9.0", "sm_90a") + text; }
 
 // Entries so long that modules of them are decoded in several parts; LAST_ONE is what the last one does.
 std::string long_module(const std::string& last_one, const std::string& middle = {}) {
-    std::string text = with_header(
+    std::string text = with_head(
         ".global .align 16 .b8 gv[64];\n.func (.reg .b32 r) fn(.reg .b32 a) { .shared .b32 own; add.u32 r, "
         "a, 7; ret; }\n");
     constexpr int entries = 60;

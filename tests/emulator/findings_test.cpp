@@ -19,7 +19,7 @@ using u64 = std::uint64_t;
 
 // %r1: %tid.x, %r2: %ctaid.x, %rd1: 4096 words that are zero, %r20: the thread's word in box, %rd2: in the
 // words. Blocks of 64 threads.
-std::string kernel(const std::string& body, const std::string& declarations = "") {
+std::string faulty_kernel(const std::string& body, const std::string& declarations = "") {
     return test::kernel_text(
         {.declarations = declarations,
          .parameters = {"u64 data"},
@@ -65,7 +65,7 @@ Outcome run(const EmulatorOptions& options, const std::string& text, u32 blocks 
 }
 
 // Three mistakes: a race of two warps, a word that nothing wrote, a register that nothing wrote.
-const std::string three = kernel(
+const std::string three = faulty_kernel(
     "st.shared.u32 [%r20], 0;\nbar.sync 0;\nst.shared.u32 [%r20], %r1;\nxor.b32 %r23, %r20, "
     "128;\nld.shared.u32 %r5, [%r23];\n"
     "ld.shared.u32 %r7, [%r20+256];\nadd.u32 %r8, %r7, %r5;\nadd.u32 %r3, %r30, 1;\nst.global.u32 [%rd2], "
@@ -118,7 +118,8 @@ TEST(EmulatorFindings, DoNotDependOnHostThreads) {
         body += "setp.eq.u32 %p2, %r2, " + block + ";\n@!%p2 bra S" + n + ";\nst.shared.u32 [box+" +
                 std::to_string(4 * i) + "], %r1;\nS" + n + ":\n";
     }
-    const std::string text = kernel(body + "st.shared.u32 [box+256], %r1;\nst.global.u32 [%rd2], %r30;");
+    const std::string text =
+        faulty_kernel(body + "st.shared.u32 [box+256], %r1;\nst.global.u32 [%rd2], %r30;");
     const Outcome one = run({.threads = 1, .keep_going = 50}, text, 40);
     ASSERT_TRUE(one.done);
     EXPECT_EQ(one.report.findings.size(), 14u);
@@ -136,7 +137,7 @@ TEST(EmulatorFindings, DoNotDependOnHostThreads) {
 
 // What comes behind the block that failed does not count, whoever was faster.
 TEST(EmulatorFindings, EndWithWhatEndedTheLaunch) {
-    const std::string text = kernel(
+    const std::string text = faulty_kernel(
         "st.shared.u32 [box], %r1;\nsetp.eq.u32 %p1, %r2, 11;\n@%p1 st.global.u32 [%rd1+400000], "
         "%r1;\nst.global.u32 [%rd2], %r30;");
     for (const u32 threads : {1u, 2u, 8u}) {
@@ -155,7 +156,7 @@ TEST(EmulatorFindings, EndWithWhatEndedTheLaunch) {
 }
 
 TEST(EmulatorFindings, AMistakeInALoopIsOne) {
-    const std::string text = kernel(
+    const std::string text = faulty_kernel(
         "mov.u32 %r3, 0;\nmov.u32 %r5, 0;\nL: ld.shared.u32 %r4, [box+64];\nadd.u32 %r5, %r5, %r4;\nadd.u32 "
         "%r3, %r3, 1;\nsetp.lt.u32 %p1, %r3, 50;\n@%p1 bra L;\n"
         "st.global.u32 [%rd2], %r5;");
@@ -168,7 +169,7 @@ TEST(EmulatorFindings, AMistakeInALoopIsOne) {
 TEST(EmulatorFindings, GoOnBehindEverythingThatIsNoEnd) {
     // A lane without a predicate, a barrier that is divergent, an atomic on what nothing wrote, an undefined
     // shuffle, an mbarrier made twice.
-    const std::string text = kernel(
+    const std::string text = faulty_kernel(
         "@%p5 st.shared.u32 [box+400], 7;\natom.shared.add.u32 %r4, [box+200], 1;\nsetp.eq.u32 %p1, %r1, "
         "0;\n@%p1 mbarrier.init.shared.b64 [box+128], 1;\n"
         "@%p1 mbarrier.init.shared.b64 [box+128], 2;\nand.b32 %r5, %r1, 1;\nsetp.eq.u32 %p2, %r5, 0;\n@%p2 "
@@ -185,8 +186,8 @@ TEST(EmulatorFindings, GoOnBehindEverythingThatIsNoEnd) {
 }
 
 TEST(EmulatorFindings, OfAClusterCountItsBlocks) {
-    std::string text =
-        kernel("st.shared.u32 [box], %r1;\nsetp.eq.u32 %p1, %r2, 3;\n@%p1 st.global.u32 [%rd2], %r30;");
+    std::string text = faulty_kernel(
+        "st.shared.u32 [box], %r1;\nsetp.eq.u32 %p1, %r2, 3;\n@%p1 st.global.u32 [%rd2], %r30;");
     Machine machine({.keep_going = 5});
     ASSERT_TRUE(machine.load(text));
     const u64 data = machine.upload(std::vector<u32>(4096));
@@ -223,7 +224,7 @@ TEST(EmulatorFindings, OfManyLaunchesAreNoMoreThanOfOne) {
 
 // --- excuses
 
-const std::string located = kernel(
+const std::string located = faulty_kernel(
                                 ".loc 1 12 3\nadd.u32 %r3, %r30, 1;\n.loc 2 40 1, function_name names, "
                                 "inlined_at 1 14 3\nadd.u32 %r4, %r31, 1;\n.loc 1 15 3\n"
                                 "st.shared.u32 [box], %r1;\n.loc 1 16 1\nst.global.u32 [%rd2], "
@@ -264,7 +265,7 @@ TEST(EmulatorExcuses, NameALineOfThePtxOrOfTheSource) {
 }
 
 TEST(EmulatorExcuses, OfEitherPlaceOfARace) {
-    const std::string text = kernel(
+    const std::string text = faulty_kernel(
         "st.shared.u32 [%r20], 0;\nbar.sync 0;\nxor.b32 %r23, %r20, 128;\nsetp.lt.u32 %p1, %r1, 32;\n@%p1 "
         "st.shared.u32 [%r20], %r1;\n"
         "@!%p1 ld.shared.u32 %r5, [%r23];\n@!%p1 st.global.u32 [%rd2], %r5;");
@@ -279,7 +280,7 @@ TEST(EmulatorExcuses, OfEitherPlaceOfARace) {
 
 TEST(EmulatorExcuses, MakeWhatIsUndefinedDefined) {
     const std::string text =
-        kernel("add.u32 %r3, %r30, 1;\nadd.u32 %r4, %r3, 1;\nst.global.u32 [%rd2], %r4;");
+        faulty_kernel("add.u32 %r3, %r30, 1;\nadd.u32 %r4, %r3, 1;\nst.global.u32 [%rd2], %r4;");
     const Outcome excused =
         run({.excuses = {{.check = EmulatorCheck::unwritten, .line = line_of(text, "add.u32 %r3")}}}, text);
     ASSERT_TRUE(excused.done) << describe(excused.done.error(), text);
@@ -334,7 +335,7 @@ TEST(EmulatorChecksByName, AreReadAndWritten) {
 
 // A device tells which stub a finding is in, as of errors.
 TEST(EmulatorFindings, OfADeviceNameTheStub) {
-    const std::string text = kernel(
+    const std::string text = faulty_kernel(
         "{ // PTXGRAFT_SITE epilogue\n.reg .b32 _acc; // mod b32 acc\nmov.b32 _acc, %r1;\n// "
         "PTXGRAFT_STUB\nadd.u32 _acc, _acc, _acc;\n"
         "add.u32 _acc, _acc, %r30;\n// PTXGRAFT_END\nmov.b32 %r3, _acc;\n}\nst.global.u32 [%rd2], %r3;");

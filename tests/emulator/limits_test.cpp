@@ -26,8 +26,8 @@ using Clock = std::chrono::steady_clock;
 const std::string head = test::module_head("8.6", "sm_90a");
 
 // An entry `k` that takes an address in %rd1 and has its thread's number in %r1.
-std::string kernel(const std::string& body, const std::string& declarations = {},
-                   const std::string& inside = {}) {
+std::string limited_kernel(const std::string& body, const std::string& declarations = {},
+                           const std::string& inside = {}) {
     return test::kernel_text({.version = "8.6",
                               .target = "sm_90a",
                               .declarations = declarations,
@@ -107,61 +107,70 @@ std::vector<Endless> endless_kernels() {
     LaunchConfig locals = many;
     locals.block = {1024, 1, 1};
     return {
-        {"Loop", kernel("L: add.u32 %r2, %r1, 1; bra L;"), warp},
+        {"Loop", limited_kernel("L: add.u32 %r2, %r1, 1; bra L;"), warp},
         {"LoopOfManyBlocks",
-         kernel("L: add.u32 %r2, %r1, 1; bra L;"),
+         limited_kernel("L: add.u32 %r2, %r1, 1; bra L;"),
          {.grid = {100000, 1, 1}, .block = {64, 1, 1}}},
         {"Undefined",
-         kernel("L: and.b32 %r3, %r4, %r5; xor.b32 %r4, %r3, %r6; add.u32 %r5, %r4, %r3; bra L;"), warp},
-        {"Nanosleep", kernel("L: nanosleep.u32 1000; bra L;"), warp},
-        {"Flag", kernel("L: ld.volatile.global.u32 %r2, [%rd1]; setp.ne.u32 %q1, %r2, 77; @%q1 bra L;"),
+         limited_kernel("L: and.b32 %r3, %r4, %r5; xor.b32 %r4, %r3, %r6; add.u32 %r5, %r4, %r3; bra L;"),
+         warp},
+        {"Nanosleep", limited_kernel("L: nanosleep.u32 1000; bra L;"), warp},
+        {"Flag",
+         limited_kernel("L: ld.volatile.global.u32 %r2, [%rd1]; setp.ne.u32 %q1, %r2, 77; @%q1 bra L;"),
          block},
-        {"Atomic", kernel("L: atom.global.add.u32 %r2, [%rd1], 1; bra L;"), block},
-        {"Barrier", kernel("L: bar.sync 0; bra L;"), block},
-        {"ClusterBarrier", kernel("L: barrier.cluster.arrive; barrier.cluster.wait; bra L;"), clusters},
+        {"Atomic", limited_kernel("L: atom.global.add.u32 %r2, [%rd1], 1; bra L;"), block},
+        {"Barrier", limited_kernel("L: bar.sync 0; bra L;"), block},
+        {"ClusterBarrier", limited_kernel("L: barrier.cluster.arrive; barrier.cluster.wait; bra L;"),
+         clusters},
         {"BlocksThatWait",
-         kernel("L: ld.acquire.gpu.global.u32 %r2, [%rd1]; setp.ne.u32 %q1, %r2, 77; @%q1 bra L;"),
+         limited_kernel("L: ld.acquire.gpu.global.u32 %r2, [%rd1]; setp.ne.u32 %q1, %r2, 77; @%q1 bra L;"),
          cooperative},
         {"Mbarrier",
-         kernel("mov.u32 %r4, m; setp.ne.u32 %q2, %r1, 0; @%q2 bra R; mbarrier.init.shared.b64 [%r4], 1; R: "
-                "bar.sync 0; setp.gt.u32 %q2, %r1, 5; @%q2 bra L;\n"
-                "W: mbarrier.try_wait.parity.shared.b64 %q1, [%r4], 0; @!%q1 bra W; L: add.u32 %r2, %r1, 1; "
-                "bra L;",
-                ".shared .align 8 .b64 m;\n"),
+         limited_kernel(
+             "mov.u32 %r4, m; setp.ne.u32 %q2, %r1, 0; @%q2 bra R; mbarrier.init.shared.b64 [%r4], 1; R: "
+             "bar.sync 0; setp.gt.u32 %q2, %r1, 5; @%q2 bra L;\n"
+             "W: mbarrier.try_wait.parity.shared.b64 %q1, [%r4], 0; @!%q1 bra W; L: add.u32 %r2, %r1, 1; "
+             "bra L;",
+             ".shared .align 8 .b64 m;\n"),
          warp},
         {"BulkStore",
-         kernel(fill_shared + "L: cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r3], 131072; "
-                              "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0; bra L;",
-                shared_memory),
+         limited_kernel(fill_shared + "L: cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r3], 131072; "
+                                      "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0; bra L;",
+                        shared_memory),
          copies},
         {"BulkReduction",
-         kernel(fill_shared + "L: cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%rd1], [%r3], "
-                              "131072; cp.async.bulk.commit_group; cp.async.bulk.wait_group 0; bra L;",
-                shared_memory),
+         limited_kernel(fill_shared +
+                            "L: cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%rd1], [%r3], "
+                            "131072; cp.async.bulk.commit_group; cp.async.bulk.wait_group 0; bra L;",
+                        shared_memory),
          copies_of_warp},
-        {"Wgmma", kernel(wgmma_loop(), shared_memory), products},
+        {"Wgmma", limited_kernel(wgmma_loop(), shared_memory), products},
         {"Print",
-         kernel(print_values(1) + "L: " + print + "bra L;", print_declarations(65000, 1),
-                ".local .align 8 .b8 values[8];\n"),
+         limited_kernel(print_values(1) + "L: " + print + "bra L;", print_declarations(65000, 1),
+                        ".local .align 8 .b8 values[8];\n"),
          warp},
         {"PrintOfManyStrings",
-         kernel(print_values(30) + "L: " + print + "bra L;", print_declarations(65000, 30),
-                ".local .align 8 .b8 values[256];\n"),
+         limited_kernel(print_values(30) + "L: " + print + "bra L;", print_declarations(65000, 30),
+                        ".local .align 8 .b8 values[256];\n"),
          warp},
-        {"MallocOfMuch", kernel("L: " + allocate("8000000") + release + "bra L;", heap_functions), {}},
-        {"MallocOfLittle", kernel("L: " + allocate("1") + "bra L;", heap_functions), block},
+        {"MallocOfMuch",
+         limited_kernel("L: " + allocate("8000000") + release + "bra L;", heap_functions),
+         {}},
+        {"MallocOfLittle", limited_kernel("L: " + allocate("1") + "bra L;", heap_functions), block},
         {"Recursion",
-         kernel("L: { .param .b32 b; st.param.b32 [b], 1000; call f, (b); } bra L;",
-                ".func f(.param .b32 a) { .reg .b32 %r<4>; .reg .pred %q; ld.param.b32 %r1, [a]; setp.eq.u32 "
-                "%q, %r1, 0; @%q ret; sub.u32 %r2, %r1, 1;\n"
-                "{ .param .b32 b; st.param.b32 [b], %r2; call f, (b); } ret; }\n"),
+         limited_kernel(
+             "L: { .param .b32 b; st.param.b32 [b], 1000; call f, (b); } bra L;",
+             ".func f(.param .b32 a) { .reg .b32 %r<4>; .reg .pred %q; ld.param.b32 %r1, [a]; setp.eq.u32 "
+             "%q, %r1, 0; @%q ret; sub.u32 %r2, %r1, 1;\n"
+             "{ .param .b32 b; st.param.b32 [b], %r2; call f, (b); } ret; }\n"),
          warp},
-        {"Alloca", kernel("L: stacksave.u64 %rd5; alloca.u64 %rd4, 60000; stackrestore.u64 %rd5; bra L;"),
+        {"Alloca",
+         limited_kernel("L: stacksave.u64 %rd5; alloca.u64 %rd4, 60000; stackrestore.u64 %rd5; bra L;"),
          block},
-        {"EmptyBlocks", kernel(""), many},
-        {"BlocksWithSharedMemory", kernel("st.shared.u32 [s], 1;", shared_memory), shared_only},
-        {"BlocksWithLocalMemory", kernel("st.local.u32 [x], 5;", "", ".local .align 4 .b8 x[100000];\n"),
-         locals},
+        {"EmptyBlocks", limited_kernel(""), many},
+        {"BlocksWithSharedMemory", limited_kernel("st.shared.u32 [s], 1;", shared_memory), shared_only},
+        {"BlocksWithLocalMemory",
+         limited_kernel("st.local.u32 [x], 5;", "", ".local .align 4 .b8 x[100000];\n"), locals},
     };
 }
 
@@ -188,7 +197,7 @@ TEST_P(Limits, TimeEndsEveryKernel) {
                         AllOf(HasSubstr("150 ms, in k, block ("), HasSubstr("thread (")));
             EXPECT_LT(took, milliseconds(150) + late) << "fast " << fast << ", " << threads << " threads";
             // The next launch is one as any other.
-            ASSERT_TRUE(machine.load(kernel("st.global.u32 [%rd1], 5;")));
+            ASSERT_TRUE(machine.load(limited_kernel("st.global.u32 [%rd1], 5;")));
             EXPECT_RUNS(machine, machine.launch("k", {}, buffer));
         }
     }
@@ -227,9 +236,9 @@ INSTANTIATE_TEST_SUITE_P(Endless, Limits, testing::ValuesIn(endless_kernels()),
 
 // ------------------------------------------------------------------------------------------------ whose limi
 
-const std::string endless = kernel("L: add.u32 %r2, %r1, 1; bra L;");
+const std::string endless = limited_kernel("L: add.u32 %r2, %r1, 1; bra L;");
 const std::string short_loop =
-    kernel("mov.u32 %r2, 0; L: add.u32 %r2, %r2, 1; setp.lt.u32 %q1, %r2, 100; @%q1 bra L;");
+    limited_kernel("mov.u32 %r2, 0; L: add.u32 %r2, %r2, 1; setp.lt.u32 %q1, %r2, 100; @%q1 bra L;");
 
 TEST(LaunchLimits, OfALaunchCountMoreThanThoseOfTheDevice) {
     Machine machine({.instruction_budget = 100});
@@ -246,8 +255,8 @@ TEST(LaunchLimits, OfALaunchCountMoreThanThoseOfTheDevice) {
 // Of instructions that cost no more than others, exactly so many run.
 TEST(LaunchLimits, ABudgetIsExactForOneWarp) {
     Machine machine({.threads = 1});
-    ASSERT_TRUE(
-        machine.load(kernel("st.global.u32 [%rd1], 1;\nst.global.u32 [%rd1], 2;\nst.global.u32 [%rd1], 3;")));
+    ASSERT_TRUE(machine.load(
+        limited_kernel("st.global.u32 [%rd1], 1;\nst.global.u32 [%rd1], 2;\nst.global.u32 [%rd1], 3;")));
     const std::uint64_t buffer = machine.upload(std::vector<std::uint32_t>(1));
     const auto all = machine.launch("k", {}, buffer);
     ASSERT_TRUE(all);
@@ -275,7 +284,7 @@ TEST(LaunchLimits, NoLimitIsReachedByWhatEndsInTime) {
 
 TEST(LaunchLimits, AWishThatCameBeforeEndsTheLaunchAtOnce) {
     Machine machine;
-    ASSERT_TRUE(machine.load(kernel("st.global.u32 [%rd1], 5;")));
+    ASSERT_TRUE(machine.load(limited_kernel("st.global.u32 [%rd1], 5;")));
     const std::uint64_t buffer = machine.upload(std::vector<std::uint32_t>{1});
     std::stop_source source;
     source.request_stop();
@@ -289,8 +298,8 @@ TEST(LaunchLimits, AWishThatCameBeforeEndsTheLaunchAtOnce) {
 TEST(LaunchLimits, TheLaunchingThreadAsks) {
     Machine machine({.threads = 2});
     // One block waits without an end; the launching thread may have got another one, which ends.
-    ASSERT_TRUE(
-        machine.load(kernel("mov.u32 %r2, %ctaid.x; setp.ne.u32 %q1, %r2, 0; @%q1 bra E;\nL: bra L;\nE:")));
+    ASSERT_TRUE(machine.load(
+        limited_kernel("mov.u32 %r2, %ctaid.x; setp.ne.u32 %q1, %r2, 0; @%q1 bra E;\nL: bra L;\nE:")));
     for (int i = 0; i < 10; ++i) {
         const auto self = std::this_thread::get_id();
         int asked = 0;
@@ -324,7 +333,7 @@ TEST(LaunchLimits, WhatShouldStopThrowsComesOut) {
 TEST(LaunchLimits, AMistakeComesBeforeTheEndOfTime) {
     Machine machine({.threads = 2});
     ASSERT_TRUE(machine.load(
-        kernel("mov.u32 %r2, %ctaid.x; setp.ne.u32 %q1, %r2, 0; @%q1 bra E;\nL: bra L;\nE: trap;")));
+        limited_kernel("mov.u32 %r2, %ctaid.x; setp.ne.u32 %q1, %r2, 0; @%q1 bra E;\nL: bra L;\nE: trap;")));
     const auto run =
         machine.launch("k", {.grid = {2, 1, 1}, .limits = {.time_limit_ms = 300}}, std::uint64_t{0});
     ASSERT_FALSE(run);
@@ -340,7 +349,7 @@ std::string line_of(const std::string& ptx, const Error& error) {
 
 // Some lanes have left the loop and wait behind it: what is wrong is the loop.
 TEST(LaunchLimits, NameThePlaceInTheLoop) {
-    const std::string ptx = kernel(
+    const std::string ptx = limited_kernel(
         "setp.gt.u32 %q1, %r1, 15;\n@%q1 bra DONE;\nL:\nadd.u32 %r2, %r1, 1;\nbra L;\nDONE:\nst.global.u32 "
         "[%rd1], 5;\nbar.sync 0;");
     for (const LaunchLimits& limits :
@@ -455,8 +464,8 @@ TEST(LaunchLimits, WhatAnObserverThrowsComesOut) {
     Thrower observer;
     Machine machine({.threads = 8, .observer = &observer});
     ASSERT_TRUE(machine.load(
-        kernel(print_values(1) + print + "st.global.u32 [%rd1], 7;\nL: add.u32 %r2, %r1, 1; bra L;",
-               print_declarations(3, 1), ".local .align 8 .b8 values[8];\n")));
+        limited_kernel(print_values(1) + print + "st.global.u32 [%rd1], 7;\nL: add.u32 %r2, %r1, 1; bra L;",
+                       print_declarations(3, 1), ".local .align 8 .b8 values[8];\n")));
     const std::uint64_t buffer = machine.upload(std::vector<std::uint32_t>(1));
     EXPECT_THROW(static_cast<void>(machine.launch("k", {.grid = {16, 1, 1}}, buffer)), std::runtime_error);
     EXPECT_EQ(observer.steps, 100);
@@ -475,8 +484,8 @@ TEST(LaunchLimits, PrintedTextIsKeptUpToALimit) {
     for (const std::uint32_t threads : {1u, 4u}) {
         Machine machine({.threads = threads, .fast = true});
         // The length depends on the block: what is kept is told from its place.
-        ASSERT_TRUE(machine.load(kernel(print_values(1) + print, print_declarations(50000, 1),
-                                        ".local .align 8 .b8 values[8];\n")));
+        ASSERT_TRUE(machine.load(limited_kernel(print_values(1) + print, print_declarations(50000, 1),
+                                                ".local .align 8 .b8 values[8];\n")));
         EXPECT_RUNS(machine,
                     machine.launch("k", {.grid = {400, 1, 1}, .block = {32, 1, 1}}, std::uint64_t{0}));
         const std::string text = machine.emulator.take_output();
@@ -486,8 +495,8 @@ TEST(LaunchLimits, PrintedTextIsKeptUpToALimit) {
         EXPECT_EQ(machine.emulator.take_output(), "");
     }
     Machine machine;
-    ASSERT_TRUE(machine.load(
-        kernel(print_values(1) + print, print_declarations(50000, 1), ".local .align 8 .b8 values[8];\n")));
+    ASSERT_TRUE(machine.load(limited_kernel(print_values(1) + print, print_declarations(50000, 1),
+                                            ".local .align 8 .b8 values[8];\n")));
     EXPECT_RUNS(machine, machine.launch("k", {.block = {32, 1, 1}}, std::uint64_t{0}));
     EXPECT_EQ(machine.emulator.take_output(), std::string(32 * 50000, 'A'));
 }
@@ -495,11 +504,12 @@ TEST(LaunchLimits, PrintedTextIsKeptUpToALimit) {
 // In the order of the blocks, whatever the order of time: which text is kept does not depend on the host's
 // threads.
 TEST(LaunchLimits, WhichTextIsKeptDependsOnTheBlocksAlone) {
-    const std::string ptx = kernel(print_values(1) +
-                                       "mov.u32 %r2, %ctaid.x; mul.lo.u32 %r3, %r2, 100; cvt.u64.u32 %rd6, "
-                                       "%r3; add.u64 %rd3, %rd3, %rd6; st.u64 [%rd4], %rd3;\n" +
-                                       print,
-                                   print_declarations(60000, 1), ".local .align 8 .b8 values[8];\n");
+    const std::string ptx =
+        limited_kernel(print_values(1) +
+                           "mov.u32 %r2, %ctaid.x; mul.lo.u32 %r3, %r2, 100; cvt.u64.u32 %rd6, "
+                           "%r3; add.u64 %rd3, %rd3, %rd6; st.u64 [%rd4], %rd3;\n" +
+                           print,
+                       print_declarations(60000, 1), ".local .align 8 .b8 values[8];\n");
     std::string first;
     for (const std::uint32_t threads : {1u, 3u, 8u}) {
         Machine machine({.threads = threads, .fast = true});
@@ -517,8 +527,8 @@ TEST(LaunchLimits, WhichTextIsKeptDependsOnTheBlocksAlone) {
 // CUDA C++ Programming Guide, formatted output: 32 values, and conversions behind them as they are.
 TEST(LaunchLimits, AFormatTakes32Values) {
     Machine machine;
-    ASSERT_TRUE(machine.load(
-        kernel(print_values(32) + print, print_declarations(1, 34), ".local .align 8 .b8 values[272];\n")));
+    ASSERT_TRUE(machine.load(limited_kernel(print_values(32) + print, print_declarations(1, 34),
+                                            ".local .align 8 .b8 values[272];\n")));
     EXPECT_RUNS(machine, machine.launch("k", {}, std::uint64_t{0}));
     EXPECT_EQ(machine.emulator.take_output(), std::string(32, 'A') + "%s%s");
 }
@@ -526,7 +536,8 @@ TEST(LaunchLimits, AFormatTakes32Values) {
 // A million calls, most of them of a full heap.
 TEST(LaunchLimits, MallocTakesLogarithmicTime) {
     Machine machine({.fast = true});
-    ASSERT_TRUE(machine.load(kernel("mov.u32 %r2, 0;\nL: " + allocate("1") +
+    ASSERT_TRUE(
+        machine.load(limited_kernel("mov.u32 %r2, 0;\nL: " + allocate("1") +
                                         "add.u32 %r2, %r2, 1; setp.lt.u32 %q1, %r2, 31250; @%q1 bra L;",
                                     heap_functions)));
     const auto begin = Clock::now();
@@ -537,7 +548,7 @@ TEST(LaunchLimits, MallocTakesLogarithmicTime) {
 // Frames and local memory of all blocks that run are the host's.
 TEST(LaunchLimits, BlocksTakeABoundedPartOfTheHost) {
     Machine machine;
-    ASSERT_TRUE(machine.load(kernel("st.local.u32 [x], 5;", "", ".local .align 4 .b8 x[500000];\n")));
+    ASSERT_TRUE(machine.load(limited_kernel("st.local.u32 [x], 5;", "", ".local .align 4 .b8 x[500000];\n")));
     const auto run = machine.launch("k", {.grid = {16, 1, 1}, .block = {1024, 1, 1}, .cluster = {16, 1, 1}},
                                     std::uint64_t{0});
     ASSERT_FALSE(run);

@@ -57,7 +57,7 @@ const std::vector<SparseRow>& sparse_rows() {
          [](unsigned lane, unsigned i) { return i < 4 ? lane % 4 * 4 : lane % 4 * 4 + 16; },
          [](unsigned i) { return !(i < 2 || (4 <= i && i < 6)); },
          [](unsigned lane, unsigned i) {
-             return Place{i / 2 * 8 + lane % 4 * 2 + i % 2, lane / 4};
+             return MatrixPlace{i / 2 * 8 + lane % 4 * 2 + i % 2, lane / 4};
          }},
         // .3; figure 124
         {16,
@@ -67,7 +67,7 @@ const std::vector<SparseRow>& sparse_rows() {
          [](unsigned lane, unsigned i) { return i < 2 ? lane % 4 * 2 : lane % 4 * 2 + 8; },
          [](unsigned i) { return i % 2 == 1; },
          [](unsigned lane, unsigned i) {
-             return Place{i * 4 + lane % 4, lane / 4};
+             return MatrixPlace{i * 4 + lane % 4, lane / 4};
          }},
         // .4
         {8,
@@ -93,7 +93,7 @@ const std::vector<SparseRow>& sparse_rows() {
          [](unsigned lane, unsigned i) { return i < 8 ? lane % 4 * 8 : lane % 4 * 8 + 32; },
          [](unsigned i) { return !(i < 4 || (8 <= i && i < 12)); },
          [](unsigned lane, unsigned i) {
-             return Place{i / 4 * 16 + lane % 4 * 4 + i % 4, lane / 4};
+             return MatrixPlace{i / 4 * 16 + lane % 4 * 4 + i % 4, lane / 4};
          }},
         {64,
          {e4m3, e5m2},
@@ -102,7 +102,7 @@ const std::vector<SparseRow>& sparse_rows() {
          [](unsigned lane, unsigned i) { return i < 8 ? lane % 4 * 8 : lane % 4 * 8 + 32; },
          [](unsigned i) { return !(i < 4 || (8 <= i && i < 12)); },
          [](unsigned lane, unsigned i) {
-             return Place{i / 4 * 16 + lane % 4 * 4 + i % 4, lane / 4};
+             return MatrixPlace{i / 4 * 16 + lane % 4 * 4 + i % 4, lane / 4};
          }},
         // .7
         {64,
@@ -120,7 +120,7 @@ const std::vector<SparseRow>& sparse_rows() {
          [](unsigned lane, unsigned i) { return i < 16 ? lane % 4 * 16 : lane % 4 * 16 + 64; },
          [](unsigned i) { return !(i < 8 || (16 <= i && i < 24)); },
          [](unsigned lane, unsigned i) {
-             return Place{i / 8 * 32 + lane % 4 * 8 + i % 8, lane / 4};
+             return MatrixPlace{i / 8 * 32 + lane % 4 * 8 + i % 8, lane / 4};
          }},
     };
     return all;

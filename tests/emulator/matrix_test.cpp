@@ -207,7 +207,7 @@ void check_that_doubles_are_fused() {
             };
             for (unsigned lane = 0; lane < 32; ++lane)
                 for (unsigned i = 0; i < sizes.d; ++i) {
-                    const Place place = shape.m == 8 ? c_m8n8(lane, i) : c_m16n8(lane, i);
+                    const MatrixPlace place = shape.m == 8 ? c_m8n8(lane, i) : c_m16n8(lane, i);
                     auto sum = static_cast<__int128>(c[i].lane[lane]);
                     for (unsigned k = 0; k < shape.k; ++k)
                         sum = rounded(sum + static_cast<__int128>(a_matrix[{place.row, k}]) *
@@ -281,17 +281,17 @@ TEST(Matrix, NansAndInfinitiesOfDoublesAreThoseOfFma) {
 TEST(Matrix, QuadPairsOfM8n8k4) {
     // 9.7.14.5.1
     const auto a_place = [](MatrixLayout layout, unsigned lane, unsigned i) {
-        if (layout == MatrixLayout::row) return Place{lane < 16 ? lane % 4 : lane % 4 + 4, i};
-        return Place{lane < 16 ? i % 4 : i % 4 + 4, lane % 4};
+        if (layout == MatrixLayout::row) return MatrixPlace{lane < 16 ? lane % 4 : lane % 4 + 4, i};
+        return MatrixPlace{lane < 16 ? i % 4 : i % 4 + 4, lane % 4};
     };
     const auto b_place = [](MatrixLayout layout, unsigned lane, unsigned i) {
-        if (layout == MatrixLayout::row) return Place{lane % 4, lane < 16 ? i : i + 4};
-        return Place{i, lane < 16 ? lane % 4 : lane % 4 + 4};
+        if (layout == MatrixLayout::row) return MatrixPlace{lane % 4, lane < 16 ? i : i + 4};
+        return MatrixPlace{i, lane < 16 ? lane % 4 : lane % 4 + 4};
     };
     const auto c_place = [](MatrixType type, unsigned lane, unsigned i) {
-        if (type == f16) return Place{lane < 16 ? lane % 4 : lane % 4 + 4, i};
+        if (type == f16) return MatrixPlace{lane < 16 ? lane % 4 : lane % 4 + 4, i};
         const unsigned x = (lane & 0b1) + (i & 0b10);
-        return Place{lane < 16 ? x : x + 4, (i & 0b100) + (lane & 0b10) + (i & 0b1)};
+        return MatrixPlace{lane < 16 ? x : x + 4, (i & 0b100) + (lane & 0b10) + (i & 0b1)};
     };
     constexpr std::pair<MatrixType, MatrixType> accumulators[] = {
         {f16, f16}, {f16, f32}, {f32, f32}};  // c, d
@@ -307,7 +307,7 @@ TEST(Matrix, QuadPairsOfM8n8k4) {
                 std::array<Matrix, 4> a, b;
                 for (unsigned lane = 0; lane < 32; ++lane)
                     for (unsigned i = 0; i < 4; ++i) {
-                        const Place x = a_place(a_layout, lane, i), y = b_place(b_layout, lane, i);
+                        const MatrixPlace x = a_place(a_layout, lane, i), y = b_place(b_layout, lane, i);
                         a[lane % 16 / 4][{x.row, x.col}] = element_in(fragments.a.data(), f16, lane, i);
                         b[lane % 16 / 4][{y.row, y.col}] = element_in(fragments.b.data(), f16, lane, i);
                     }
@@ -315,13 +315,13 @@ TEST(Matrix, QuadPairsOfM8n8k4) {
                 std::array<Matrix, 4> c_matrix;
                 for (unsigned lane = 0; lane < 32; ++lane)
                     for (unsigned i = 0; i < 8; ++i) {
-                        const Place place = c_place(c, lane, i);
+                        const MatrixPlace place = c_place(c, lane, i);
                         c_matrix[lane % 16 / 4][{place.row, place.col}] =
                             element_in(fragments.c.data(), c, lane, i);
                     }
                 for (unsigned lane = 0; lane < 32; ++lane)
                     for (unsigned i = 0; i < 8; ++i) {
-                        const Place place = c_place(d, lane, i);
+                        const MatrixPlace place = c_place(d, lane, i);
                         const unsigned pair = lane % 16 / 4;
                         ASSERT_EQ(
                             element_in(fragments.d.data(), d, lane, i),

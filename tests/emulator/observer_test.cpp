@@ -105,7 +105,7 @@ TEST(EmulatorObserver, SectorsOfGlobalMemory) {
 }
 
 // Line by line, counted by hand. Two blocks of 64 threads.
-constexpr const char* kernel = R"(.version 8.0
+constexpr const char* observed_kernel = R"(.version 8.0
 .target sm_90
 .address_size 64
 .visible .entry k(.param .u64 data)
@@ -141,7 +141,7 @@ constexpr u32 first_line = 12;  // of the instructions
 class EmulatorObserved : public testing::Test {
   protected:
     template <class Observer>
-    void run(Observer& observer, std::string_view text = kernel,
+    void run(Observer& observer, std::string_view text = observed_kernel,
              const LaunchConfig& shape = {.grid = {2}, .block = {64}}) {
         Machine machine({.threads = 4, .observer = &observer});
         const auto loaded = machine.load(text);
@@ -221,7 +221,7 @@ TEST_F(EmulatorObserved, LaunchesOfAModuleAddUp) {
     run(profile);
     run(profile);
     EXPECT_EQ(profile.lines()[0].warps, 8u);
-    std::string other = kernel;
+    std::string other = observed_kernel;
     other.replace(other.find("shl.b32 %r2, %r1, 7"), 19, "shl.b32 %r2, %r1, 2");
     run(profile, other);
     EXPECT_EQ(profile.lines()[0].warps, 4u);
@@ -264,7 +264,7 @@ TEST_F(EmulatorObserved, ATraceHasValuesAndAddresses) {
 TEST_F(EmulatorObserved, ATraceShowsWhereALaunchFailed) {
     std::vector<std::string> lines;
     EmulatorTrace trace({}, [&](std::string_view line) { lines.emplace_back(line); });
-    std::string text = kernel;
+    std::string text = observed_kernel;
     text.replace(text.find("st.shared.u32 [%r4], %r1;"), 25, "st.shared.u32 [%r4+1000000], %r1;");
     run(trace, text, {.grid = {1}, .block = {32}});
     ASSERT_FALSE(done);

@@ -19,7 +19,7 @@ constexpr unsigned agents = warps + 1,
 constexpr std::uint64_t base = 0x7F00'0000'0000;
 constexpr std::size_t much = std::size_t{256} << 20;
 
-struct Access {
+struct RacingAccess {
     unsigned actor;
     std::uint32_t time;
     AccessKind kind;
@@ -27,7 +27,7 @@ struct Access {
     std::uint32_t pc;
 };
 
-[[nodiscard]] bool conflict(const Access& a, const Access& b) {
+[[nodiscard]] bool conflict(const RacingAccess& a, const RacingAccess& b) {
     if (is_read(a.kind) && is_read(b.kind)) return false;
     if (is_weak(a.kind) || is_weak(b.kind)) return true;
     const bool is_far = a.actor / lanes / warps_of_cta != b.actor / lanes / warps_of_cta;
@@ -91,11 +91,11 @@ class Threads {
     }
     void acquire(unsigned thread, unsigned object) { known_[thread].join(objects_[object]); }
     void learn(unsigned thread, unsigned actor) { known_[thread].accesses[actor] = now_[actor]++; }
-    [[nodiscard]] bool knows(unsigned thread, const Access& other) const {
+    [[nodiscard]] bool knows(unsigned thread, const RacingAccess& other) const {
         if (other.time <= known_[thread].accesses[other.actor]) return true;
         return is_read(other.kind) && other.time <= known_[thread].reads[other.actor];
     }
-    [[nodiscard]] bool is_race(unsigned thread, const Access& other, const Access& own) const {
+    [[nodiscard]] bool is_race(unsigned thread, const RacingAccess& other, const RacingAccess& own) const {
         return conflict(other, own) && !knows(thread, other);
     }
     [[nodiscard]] std::uint32_t now(unsigned actor) const { return now_[actor]; }
@@ -288,7 +288,7 @@ class Kernel {
         for (unsigned lane = 0; lane < lanes; ++lane) {
             if ((mask >> lane & 1) == 0) continue;
             const unsigned thread = warp * lanes + lane;
-            const Access own{thread, threads_.now(thread), kind, reach, accesses.pc};
+            const RacingAccess own{thread, threads_.now(thread), kind, reach, accesses.pc};
             is_race |= add(thread, own, base + offsets[lane], bytes,
                            found && found->lane == lane ? &*found : nullptr);
         }
@@ -313,7 +313,7 @@ class Kernel {
         const std::uint32_t pc = next_pc();
         const auto found =
             shadow_.note(begin, end, kind, {epoch(warps, lane, order_.access(warps)), 0, lane}, pc);
-        const Access own{actor, threads_.now(actor), kind, Reach::cluster, pc};
+        const RacingAccess own{actor, threads_.now(actor), kind, Reach::cluster, pc};
         const bool is_race =
             add(lane, own, begin, static_cast<std::uint32_t>(end - begin), found ? &*found : nullptr);
         compare(is_race, found);
@@ -321,12 +321,12 @@ class Kernel {
     }
 
     // Whether the access is part of a race; `found` has to be one.
-    bool add(unsigned thread, const Access& own, std::uint64_t address, std::uint32_t bytes,
+    bool add(unsigned thread, const RacingAccess& own, std::uint64_t address, std::uint32_t bytes,
              const Race* found) {
         bool is_race = false, is_found = false;
         for (std::uint64_t at = address; at < address + bytes; ++at) {
-            std::vector<Access>& all = accesses_[at];
-            for (const Access& other : all) {
+            std::vector<RacingAccess>& all = accesses_[at];
+            for (const RacingAccess& other : all) {
                 if (!threads_.is_race(thread, other, own)) continue;
                 is_race = true;
                 is_found |= found != nullptr && at >= found->address && at < found->address + found->bytes &&
@@ -354,7 +354,7 @@ class Kernel {
     unsigned missed_ = 0;
     std::array<Clock, 2> objects_;
     Threads threads_;
-    std::map<std::uint64_t, std::vector<Access>> accesses_;
+    std::map<std::uint64_t, std::vector<RacingAccess>> accesses_;
     std::uint32_t pc_ = 0, phase_ = 0, walked_ = 0, permutation_ = 0;
 };
 

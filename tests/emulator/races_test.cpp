@@ -18,7 +18,7 @@ using u64 = std::uint64_t;
 
 // `body`: %r1 is the thread, %r2 the lane, %r3 the block's rank in its cluster; %p1 holds in warp 0, %p2 in
 // lane 0, %p3 in thread 0, %p4 in lane 0 of warp 1; %rd1 is memory of 64 KB that is zero.
-std::string kernel(const std::string& body) {
+std::string racing_kernel(const std::string& body) {
     return test::kernel_text(
         {.version = "8.6",
          .parameters = {"u64 out"},
@@ -45,17 +45,18 @@ std::string outcome(const std::string& text, EmulatorOptions options = {},
 
 // Two warps store to the same place what %r4 holds.
 std::string stores_of(const std::string& values, const std::string& stores) {
-    return kernel(values + "shl.b32 %r5, %r2, 4;\nmov.u32 %r6, s;\nadd.u32 %r6, %r6, %r5;\n" + stores);
+    return racing_kernel(values + "shl.b32 %r5, %r2, 4;\nmov.u32 %r6, s;\nadd.u32 %r6, %r6, %r5;\n" + stores);
 }
 const char* const same = "mad.lo.u32 %r4, %r2, 7, 5;\n";
 const char* const different = "mad.lo.u32 %r4, %r1, 7, 5;\n";
 const char* const matrix_store = "stmatrix.sync.aligned.m8n8.x4.shared.b16 [%r6], {%r4, %r4, %r4, %r4};";
 // From 16 bytes for each lane, or each thread, of global memory that the first instructions fill.
 std::string async_copies(const std::string& whose) {
-    return kernel("mul.wide.u32 %rd2, %r1, 16;\nadd.s64 %rd2, %rd1, %rd2;\nadd.u32 %r4, " + whose +
-                  ", 1;\nst.global.v4.b32 [%rd2], {%r4, %r4, %r4, %r4};\nbar.sync 0;\nshl.b32 %r5, %r2, "
-                  "4;\nmov.u32 %r6, s;\nadd.u32 %r6, %r6, "
-                  "%r5;\ncp.async.cg.shared.global [%r6], [%rd2], 16;\ncp.async.wait_all;");
+    return racing_kernel(
+        "mul.wide.u32 %rd2, %r1, 16;\nadd.s64 %rd2, %rd1, %rd2;\nadd.u32 %r4, " + whose +
+        ", 1;\nst.global.v4.b32 [%rd2], {%r4, %r4, %r4, %r4};\nbar.sync 0;\nshl.b32 %r5, %r2, "
+        "4;\nmov.u32 %r6, s;\nadd.u32 %r6, %r6, "
+        "%r5;\ncp.async.cg.shared.global [%r6], [%rd2], 16;\ncp.async.wait_all;");
 }
 
 TEST(EmulatorRaces, StoresOfEqualBytesAreNone) {
@@ -96,9 +97,10 @@ TEST(EmulatorRaces, AnMbarrierIsUsedBehindItsInitialisation) {
                 "MAKER", maker);
             const std::string arrival =
                 use.starts_with("W:") ? "@" + maker + " mbarrier.arrive.shared.b64 _, [bar];\n" : "";
-            EXPECT_THAT(outcome(kernel(with(init + arrival + use, "USER", user))), HasSubstr("error: "))
+            EXPECT_THAT(outcome(racing_kernel(with(init + arrival + use, "USER", user))),
+                        HasSubstr("error: "))
                 << use << is_first;
-            EXPECT_EQ(outcome(kernel(with(init + arrival + "bar.sync 0;\n" + use, "USER", user))), "")
+            EXPECT_EQ(outcome(racing_kernel(with(init + arrival + "bar.sync 0;\n" + use, "USER", user))), "")
                 << use << is_first;
         }
 }
@@ -108,7 +110,7 @@ TEST(EmulatorRaces, AnMbarrierIsUsedBehindItsInitialisation) {
 // Thread 0 writes data and the flag; thread 32 waits for the flag to be 1 and sets it to 2; thread 64 waits
 // for that and reads the data.
 std::string handed_on(const std::string& hand_on) {
-    return kernel(
+    return racing_kernel(
         "setp.eq.u32 %p5, %r1, 64;\n@!%p3 bra B;\nst.global.u32 [%rd1+256], 7;\nst.release.gpu.global.u32 "
         "[%rd1], 1;\nbra END;\n"
         "B: @!%p4 bra C;\nWAIT1: ld.relaxed.gpu.global.u32 %r4, [%rd1];\nsetp.ne.u32 %p6, %r4, 1;\n@%p6 bra "
@@ -132,10 +134,11 @@ TEST(EmulatorRaces, APlainWriteEndsAReleaseSequence) {
 
 // From the first block of a cluster to the second one.
 std::string across(const std::string& release, const std::string& acquire) {
-    return kernel("setp.ne.u32 %p5, %r3, 0;\n@!%p3 bra END;\n@%p5 bra B;\nst.global.u32 [%rd1+256], 7;\n" +
-                  release + "\nbra END;\nB: " + acquire +
-                  "\nsetp.ne.u32 %p6, %r4, 1;\n@%p6 bra B;\nld.global.u32 %r5, [%rd1+256];\nst.global.u32 "
-                  "[%rd1+512], %r5;\nEND:");
+    return racing_kernel(
+        "setp.ne.u32 %p5, %r3, 0;\n@!%p3 bra END;\n@%p5 bra B;\nst.global.u32 [%rd1+256], 7;\n" + release +
+        "\nbra END;\nB: " + acquire +
+        "\nsetp.ne.u32 %p6, %r4, 1;\n@%p6 bra B;\nld.global.u32 %r5, [%rd1+256];\nst.global.u32 "
+        "[%rd1+512], %r5;\nEND:");
 }
 
 TEST(EmulatorRaces, AReleaseReachesAsFarAsItsScope) {
@@ -167,15 +170,16 @@ TEST(EmulatorRaces, AWaitReachesAsFarAsItsScope) {
     const LaunchConfig shape{.grid = {2, 1, 1}, .block = {1, 1, 1}, .cluster = {2, 1, 1}};
     const auto of = [&](const std::string& arrival, const std::string& wait, const std::string& fence) {
         return outcome(
-            kernel("mov.u32 %r5, s;\nmov.u32 %r6, bar;\nsetp.eq.u32 %p5, %r3, 1;\n"
-                   "mbarrier.init.shared::cta.b64 [bar], 1;\nfence.mbarrier_init.release.cluster;\n"
-                   "barrier.cluster.arrive;\nbarrier.cluster.wait;\n@!%p5 bra WAIT;\n"
-                   "mapa.shared::cluster.u32 %r7, %r5, 0;\nst.shared::cluster.u32 [%r7], 42;\n"
-                   "mapa.shared::cluster.u32 %r8, %r6, 0;\nmbarrier.arrive" +
-                   arrival + ".shared::cluster.b64 _, [%r8];\nbra END;\nWAIT:\nmbarrier.try_wait.parity" +
-                   wait + ".shared::cta.b64 %p6, [bar], 0;\n@!%p6 bra WAIT;\n" + fence +
-                   "ld.shared.u32 %r9, [s];\nst.global.u32 [%rd1], %r9;\nEND:\nbarrier.cluster.arrive;\n"
-                   "barrier.cluster.wait;"),
+            racing_kernel(
+                "mov.u32 %r5, s;\nmov.u32 %r6, bar;\nsetp.eq.u32 %p5, %r3, 1;\n"
+                "mbarrier.init.shared::cta.b64 [bar], 1;\nfence.mbarrier_init.release.cluster;\n"
+                "barrier.cluster.arrive;\nbarrier.cluster.wait;\n@!%p5 bra WAIT;\n"
+                "mapa.shared::cluster.u32 %r7, %r5, 0;\nst.shared::cluster.u32 [%r7], 42;\n"
+                "mapa.shared::cluster.u32 %r8, %r6, 0;\nmbarrier.arrive" +
+                arrival + ".shared::cluster.b64 _, [%r8];\nbra END;\nWAIT:\nmbarrier.try_wait.parity" + wait +
+                ".shared::cta.b64 %p6, [bar], 0;\n@!%p6 bra WAIT;\n" + fence +
+                "ld.shared.u32 %r9, [s];\nst.global.u32 [%rd1], %r9;\nEND:\nbarrier.cluster.arrive;\n"
+                "barrier.cluster.wait;"),
             {}, shape);
     };
     const std::string release = ".release.cluster", relaxed = ".relaxed.cluster";
@@ -197,10 +201,10 @@ TEST(EmulatorRaces, AnMbarrierThatEndsIsNoRaceWithArrivals) {
                           "END;\nWAIT:\nmbarrier.test_wait.parity.relaxed.cta.shared.b64 %p6, [bar], "
                           "0;\n@!%p6 bra WAIT;\nmbarrier.inval.shared.b64 [bar];\n",
                       end = "END:\n";
-    EXPECT_EQ(outcome(kernel(init + arrive + wait + end)), "");
-    EXPECT_THAT(outcome(kernel(init + arrive + wait + "st.shared.b32 [bar], 7;\n" + end)),
+    EXPECT_EQ(outcome(racing_kernel(init + arrive + wait + end)), "");
+    EXPECT_THAT(outcome(racing_kernel(init + arrive + wait + "st.shared.b32 [bar], 7;\n" + end)),
                 HasSubstr("data race"));
-    EXPECT_THAT(outcome(kernel(init + arrive + wait + "mbarrier.init.shared.b64 [bar], 1;\n" + end)),
+    EXPECT_THAT(outcome(racing_kernel(init + arrive + wait + "mbarrier.init.shared.b64 [bar], 1;\n" + end)),
                 HasSubstr("data race"));
 }
 
@@ -215,16 +219,19 @@ TEST(EmulatorRaces, AWeakReadBesideAtomicsIsOneUnlessACasFollows) {
         for (const std::string& count : {"atom." + space + ".add.u32 %r4, " + at + ", 1;\n",
                                          "red." + space + ".max.u32 " + at + ", %r1;\n",
                                          "atom." + space + ".exch.b32 %r4, " + at + ", 5;\n"}) {
-            EXPECT_EQ(outcome(kernel(zero + count + "bar.sync 0;\n@%p3 " + read)), "") << count;
-            EXPECT_THAT(outcome(kernel(zero + count + "@%p3 " + read)), HasSubstr("data race")) << count;
-            EXPECT_THAT(outcome(kernel(zero + "@%p3 " + read + count)), HasSubstr("data race")) << count;
-            EXPECT_THAT(outcome(kernel(zero + count + "@%p4 " + read)), HasSubstr("data race")) << count;
+            EXPECT_EQ(outcome(racing_kernel(zero + count + "bar.sync 0;\n@%p3 " + read)), "") << count;
+            EXPECT_THAT(outcome(racing_kernel(zero + count + "@%p3 " + read)), HasSubstr("data race"))
+                << count;
+            EXPECT_THAT(outcome(racing_kernel(zero + "@%p3 " + read + count)), HasSubstr("data race"))
+                << count;
+            EXPECT_THAT(outcome(racing_kernel(zero + count + "@%p4 " + read)), HasSubstr("data race"))
+                << count;
         }
         const std::string loop = "ld." + space + ".u32 %r5, " + at +
                                  ";\nAGAIN:\nadd.u32 %r6, %r5, 3;\natom." + space + ".cas.b32 %r7, " + at +
                                  ", %r5, %r6;\nsetp.ne.u32 %p5, %r7, %r5;\nmov.u32 %r5, "
                                  "%r7;\n@%p5 bra AGAIN;\n";
-        EXPECT_EQ(outcome(kernel(zero + loop)), "") << loop;
+        EXPECT_EQ(outcome(racing_kernel(zero + loop)), "") << loop;
     }
 }
 
@@ -237,16 +244,16 @@ TEST(EmulatorRaces, AnUnwaitedBulkStoreAtTheBlocksEnd) {
         "@%p3 cp.async.bulk.global.shared::cta.bulk_group [%rd1], [s+16], 16;\n";
     const std::string commit = "@%p3 cp.async.bulk.commit_group;\n", strict = "the block ends";
     const EmulatorOptions asks{.checks = EmulatorChecks::all().with(EmulatorCheck::unwaited_stores)};
-    EXPECT_EQ(outcome(kernel(store + commit + "@%p3 cp.async.bulk.wait_group 0;"), asks), "");
-    EXPECT_EQ(outcome(kernel(store + commit + "@%p3 cp.async.bulk.wait_group.read 0;"), asks), "");
-    EXPECT_THAT(outcome(kernel(store + commit), asks), HasSubstr(strict));
-    EXPECT_THAT(outcome(kernel(store + "@%p3 cp.async.bulk.wait_group 0;"), asks),
+    EXPECT_EQ(outcome(racing_kernel(store + commit + "@%p3 cp.async.bulk.wait_group 0;"), asks), "");
+    EXPECT_EQ(outcome(racing_kernel(store + commit + "@%p3 cp.async.bulk.wait_group.read 0;"), asks), "");
+    EXPECT_THAT(outcome(racing_kernel(store + commit), asks), HasSubstr(strict));
+    EXPECT_THAT(outcome(racing_kernel(store + "@%p3 cp.async.bulk.wait_group 0;"), asks),
                 HasSubstr(strict));  // in no group
-    EXPECT_THAT(outcome(kernel(store + commit + "@%p3 cp.async.bulk.wait_group 1;"), asks),
+    EXPECT_THAT(outcome(racing_kernel(store + commit + "@%p3 cp.async.bulk.wait_group 1;"), asks),
                 HasSubstr(strict));
-    EXPECT_THAT(outcome(kernel(store + commit + "@%p4 cp.async.bulk.wait_group 0;"), asks),
+    EXPECT_THAT(outcome(racing_kernel(store + commit + "@%p4 cp.async.bulk.wait_group 0;"), asks),
                 HasSubstr("warp 0, block (0, 0, 0), thread (0, 0, 0)"));
-    EXPECT_EQ(outcome(kernel(store + commit)), "");
+    EXPECT_EQ(outcome(racing_kernel(store + commit)), "");
 }
 
 // --- memory of any size
@@ -315,10 +322,10 @@ TEST(EmulatorRaces, BothAccessesAreNamedWithTheirValues) {
           "0x00000006"}},
     };
     for (const Row& row : rows) {
-        const std::string said = outcome(kernel(row.body));
+        const std::string said = outcome(racing_kernel(row.body));
         for (const std::string& what : row.says) EXPECT_THAT(said, HasSubstr(what)) << row.body;
     }
-    EXPECT_THAT(outcome(kernel("@%p2 st.shared.u32 [s+8], 3;"),
+    EXPECT_THAT(outcome(racing_kernel("@%p2 st.shared.u32 [s+8], 3;"),
                         {.checks = EmulatorChecks::all().with(EmulatorCheck::equal_stores)}),
                 HasSubstr("though what they store is the same"));
 }

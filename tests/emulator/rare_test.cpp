@@ -13,7 +13,7 @@ namespace {
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
-struct Row {
+struct RareRow {
     std::string name, body;
     std::function<u32(u32)> expected;  // of %r2, by thread of 64
     std::string version = "8.5", target = "sm_90";
@@ -21,7 +21,7 @@ struct Row {
 
 u32 zero(u32) { return 0; }
 
-const Row rows[] = {
+const RareRow rare_rows[] = {
     {"CountersThatNobodyStarted",
      "mov.u32 %r2, %pm0;\nmov.u32 %r3, %pm7;\nmov.u64 %rd3, %pm3_64;\ncvt.u32.u64 %r4, %rd3;\nor.b32 %r2, "
      "%r2, %r3;\nor.b32 %r2, %r2, %r4;",
@@ -133,7 +133,7 @@ const Row rows[] = {
      [](u32 t) { return 1u << t % 3; }},
 };
 
-std::string kernel(const Row& row) {
+std::string rare_kernel(const RareRow& row) {
     std::vector<std::string> registers = {"pred %p<4>", "b16 %h<4>", "b32 %r<16>", "b64 %rd<16>"};
     if (row.version >= "8.3") registers.emplace_back("b128 %q<4>");
     return test::kernel_text(
@@ -153,9 +153,9 @@ std::string kernel(const Row& row) {
 }
 
 TEST(EmulatorRareForms, DoWhatTheManualSays) {
-    for (const Row& row : rows) {
+    for (const RareRow& row : rare_rows) {
         SCOPED_TRACE(row.name);
-        const std::string text = kernel(row);
+        const std::string text = rare_kernel(row);
         if (const Assembler* assembler = nvptxcompiler()) {
             const auto cubin = assembler->assemble(text);
             EXPECT_TRUE(cubin) << (cubin ? "" : describe(cubin.error(), text));

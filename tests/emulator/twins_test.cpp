@@ -26,7 +26,7 @@ using ptxgraft::test::read_file;
 using namespace ptxgraft;
 
 const std::string twins_dir = test::source_path("tests/twins");
-const std::string nvcc = PTXGRAFT_NVCC_PROGRAM;
+const std::string nvcc = test::program_path("nvcc");
 
 // "sm_90a nvcc -G": see twin.hpp.
 struct Compilation {

@@ -111,7 +111,7 @@ std::vector<Case> cases_of(const char* opcode, Cases& random, int each) {
 }
 
 // Loads three words a lane and stores the result of each case.
-std::string kernel(const std::vector<Case>& cases) {
+std::string video_kernel(const std::vector<Case>& cases) {
     std::string body =
         "ld.param.u64 %rd1, [in];\nld.param.u64 %rd2, [out];\nmov.u32 %r1, %tid.x;\n"
         "mul.wide.u32 %rd3, %r1, 4;\nadd.u64 %rd1, %rd1, %rd3;\nadd.u64 %rd2, %rd2, %rd3;\n"
@@ -153,7 +153,7 @@ TEST(EmulatorVideo, EverySpellingWithEveryPart) {
     for (const char* const opcode : opcodes) {
         const std::vector<Case> cases = cases_of(opcode, random, 12);
         const std::vector<u32> in = inputs(static_cast<unsigned>(count)),
-                               results = run(kernel(cases), in, cases.size() * lanes);
+                               results = run(video_kernel(cases), in, cases.size() * lanes);
         for (std::size_t i = 0; i < cases.size(); ++i) {
             const Video video(cases[i].spelling);
             for (std::size_t lane = 0; lane < lanes; ++lane) {
@@ -174,14 +174,14 @@ TEST(EmulatorVideo, TheCasesArePtx) {
     std::vector<Case> some;
     for (const char* const opcode : opcodes) {
         const std::vector<Case> cases = cases_of(opcode, random, 2);
-        const std::string text = kernel(cases);
+        const std::string text = video_kernel(cases);
         const auto module = syntax::parse(text);
         ASSERT_TRUE(module);
         const std::vector<Error> wrong = isa::verify(*module);
         EXPECT_TRUE(wrong.empty()) << describe(wrong.front(), text);
         for (std::size_t i = 0; i < 6; ++i) some.push_back(cases[random.pick(cases.size())]);
     }
-    const auto cubin = default_assembler().assemble(kernel(some), {.target = "sm_80"});
+    const auto cubin = default_assembler().assemble(video_kernel(some), {.target = "sm_80"});
     EXPECT_TRUE(cubin) << describe(cubin.error());
 }
 
@@ -219,7 +219,7 @@ TEST(EmulatorVideo, TheManualsExamples) {
             in[lanes + i] = row.b;
             in[2 * lanes + i] = row.c;
         }
-        EXPECT_EQ(run(kernel({{row.line, "", {}, true}}), in, lanes)[0], row.expected) << row.line;
+        EXPECT_EQ(run(video_kernel({{row.line, "", {}, true}}), in, lanes)[0], row.expected) << row.line;
     }
 }
 
@@ -283,7 +283,7 @@ TEST(EmulatorVideo, WhatIsNoPartIsAnErrorAsVerifySaysIt) {
     };
     const Device device = std::move(*Device::open("emulator:sm_80"));
     for (const auto& [line, says] : rows) {
-        const std::string ptx = kernel({{line, "", {}, true}});
+        const std::string ptx = video_kernel({{line, "", {}, true}});
         const auto findings = isa::verify(*syntax::parse(ptx));
         ASSERT_EQ(findings.size(), 1u) << line;
         const auto function = device.load(ptx, "k");

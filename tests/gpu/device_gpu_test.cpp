@@ -39,14 +39,6 @@ $again:
 }
 )";
 
-template <class T> T value(Expected<T> result) {
-    if (!result) throw std::runtime_error(describe(result.error()));
-    return std::move(*result);
-}
-void done(const Expected<void>& result) {
-    if (!result) throw std::runtime_error(describe(result.error()));
-}
-
 TEST_F(Gpu, SaysWhatItIs) {
     EXPECT_EQ(device().kind(), DeviceKind::cuda);
     EXPECT_FALSE(device().name().empty());

@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <optional>
+#include <stdexcept>
+#include <utility>
 
 #include "ptxgraft/device.hpp"
 #include "ptxgraft/error.hpp"
@@ -24,5 +26,14 @@ class Gpu : public testing::Test {
   private:
     std::optional<Device> device_;
 };
+
+// What cannot fail on a GPU that works.
+template <class T> T value(Expected<T> result) {
+    if (!result) throw std::runtime_error(describe(result.error()));
+    return std::move(*result);
+}
+inline void done(const Expected<void>& result) {
+    if (!result) throw std::runtime_error(describe(result.error()));
+}
 
 }  // namespace ptxgraft

@@ -19,14 +19,6 @@ namespace {
 
 using testing::StartsWith;
 
-template <class T> T value(Expected<T> result) {
-    if (!result) throw std::runtime_error(describe(result.error()));
-    return std::move(*result);
-}
-void done(const Expected<void>& result) {
-    if (!result) throw std::runtime_error(describe(result.error()));
-}
-
 // *a = *a + n, and *a = *a * n, by one thread.
 constexpr std::string_view arithmetic = R"(.version 7.0
 .target sm_75

@@ -16,14 +16,6 @@ namespace {
 
 constexpr std::uint64_t null = 0;  // the address of an array that is not there
 
-template <class T> T value(Expected<T> result) {
-    if (!result) throw std::runtime_error(describe(result.error()));
-    return std::move(*result);
-}
-void done(const Expected<void>& result) {
-    if (!result) throw std::runtime_error(describe(result.error()));
-}
-
 std::vector<float> random_numbers(std::size_t count, float from = -1, float to = 1) {
     static std::mt19937 generator(7);
     std::uniform_real_distribution<float> uniform(from, to);

@@ -85,7 +85,7 @@ Skeleton skeleton_for(const Signature& signature, const std::string& policy = ""
         body + "\tret;\n}\n");
 }
 
-const Device& emulator() {
+const Device& fast_emulator() {
     static const Device device = *Device::open("emulator:fast");
     return device;
 }
@@ -93,7 +93,7 @@ const Device& emulator() {
 using Table = std::vector<std::uint64_t>;
 
 Expected<Table> try_launch(const Kernel& kernel, const Table& in, std::size_t copies = 1) {
-    const auto source = emulator().upload(in), target = emulator().allocate(in.size() * 8 * copies);
+    const auto source = fast_emulator().upload(in), target = fast_emulator().allocate(in.size() * 8 * copies);
     EXPECT_TRUE(source && target && target->fill(std::byte{0}));
     if (auto done = kernel.launch({.block = {points}}, *source, *target); !done)
         return tl::unexpected(done.error());
@@ -105,7 +105,7 @@ Table launched(const Kernel& kernel, const Table& in, std::size_t copies = 1) {
     return table.value_or(Table(in.size() * copies));
 }
 Kernel grafted(const Skeleton& skeleton, const Stub& stub, Route route = Route::inlined) {
-    auto kernel = skeleton.graft({{"s", stub}}, emulator(), {.routes = {.route = route}});
+    auto kernel = skeleton.graft({{"s", stub}}, fast_emulator(), {.routes = {.route = route}});
     if (!kernel) throw std::runtime_error(describe(kernel.error()));
     return *kernel;
 }
@@ -292,7 +292,7 @@ TEST(Constants, ManyCandidatesOfAStructureAreAssembledOnce) {
     const Counting assembler;
     const auto codes = skeleton.assemble_many(candidates, {.assembler = &assembler}, {.threads = 3});
     EXPECT_EQ(assembler.count, 1);
-    const auto kernels = skeleton.graft_many(candidates, emulator(), {}, {.threads = 3});
+    const auto kernels = skeleton.graft_many(candidates, fast_emulator(), {}, {.threads = 3});
     for (std::size_t i = 0; i < candidates.size(); ++i) {
         ASSERT_TRUE(codes[i]) << describe(codes[i].error());
         EXPECT_EQ(codes[i]->cubin, codes[0]->cubin);
@@ -326,7 +326,7 @@ TEST(Constants, AreChangedInALoadedKernel) {
     const Skeleton skeleton = skeleton_for(of_two());
     const Kernel kernel = grafted(skeleton, scaled(skeleton, 2)),
                  other = grafted(skeleton, scaled(skeleton, 9));
-    const auto stream = emulator().create_stream();
+    const auto stream = fast_emulator().create_stream();
     ASSERT_TRUE(stream);
     ASSERT_OK(kernel.set_constants("s", scaled(skeleton, 4)));
     EXPECT_EQ(of_third(kernel, skeleton)[0], 13.0f);
@@ -377,7 +377,7 @@ TEST(Constants, SkeletonsWithVariablesShareNone) {
 )";
     const Skeleton skeleton = skeleton_of(text);
     const auto once = [&](const Kernel& kernel) {
-        const auto out = emulator().allocate(4);
+        const auto out = fast_emulator().allocate(4);
         EXPECT_TRUE(kernel.launch({}, *out));
         return out->download<float>()->at(0);
     };
@@ -397,7 +397,7 @@ TEST(Constants, ARenderedTextHasTheirValues) {
     ASSERT_TRUE(text);
     EXPECT_THAT(*text,
                 HasSubstr(".const .align 8 .b64 ptxgraft_constants_0_s[2] = {0x40000000, 0x3F800000};"));
-    const auto function = emulator().load(*text, "k");
+    const auto function = fast_emulator().load(*text, "k");
     ASSERT_TRUE(function) << describe(function.error());
     expect_assembles(skeleton, stub);
     expect_assembles(skeleton, stub, Route::call);
@@ -420,14 +420,14 @@ TEST(Constants, SitesHaveBanksOfTheirOwn) {
     text.insert(text.find("\tret;"), other);
     const Skeleton skeleton = skeleton_of(text);
     const Stub two = scaled(skeleton, 2), three = scaled(skeleton, 3);
-    const auto kernel = skeleton.graft({{"s", two}, {"t.2", three}}, emulator());
+    const auto kernel = skeleton.graft({{"s", two}, {"t.2", three}}, fast_emulator());
     ASSERT_TRUE(kernel) << describe(kernel.error());
     EXPECT_EQ(of_third(*kernel, skeleton, 2), (std::vector{7.0f, 10.0f}));
     ASSERT_OK(kernel->set_constants("t.2", two));
     EXPECT_EQ(of_third(*kernel, skeleton, 2), (std::vector{7.0f, 7.0f}));
     // One with constants as data beside one with literals.
     const auto literal = compile_expression("acc = acc * 3.0 + 1.0", *skeleton.site("s"));
-    const auto mixed = skeleton.graft({{"s", *literal}, {"t.2", two}}, emulator());
+    const auto mixed = skeleton.graft({{"s", *literal}, {"t.2", two}}, fast_emulator());
     ASSERT_TRUE(mixed);
     EXPECT_EQ(of_third(*mixed, skeleton, 2), (std::vector{10.0f, 7.0f}));
 }

@@ -10,6 +10,7 @@
 #include "ptxgraft/dsl.hpp"
 #include "ptxgraft/dsl/tensor_kernel.hpp"
 #include "ptxgraft/stack.hpp"
+#include "support/paths.hpp"
 
 namespace ptxgraft::dsl {
 namespace {
@@ -502,7 +503,7 @@ class Path {
 };
 
 TEST(TensorKernel, SassIsTheMachineCode) {
-    const std::string program = PTXGRAFT_NVDISASM_PROGRAM;
+    const std::string program = test::program_path("nvdisasm");
     if (program.empty()) GTEST_SKIP() << "no nvdisasm";
     const Path path(program.substr(0, program.rfind('/')));
     const TensorKernel scale(scale_options(), emit_scale);

@@ -1,5 +1,5 @@
 // Which assembler made the code: versions, a wrong one, and another ptxas as a process.
-// PTXGRAFT_PTXAS_PROGRAM is that of the toolkit, whose 13.0.88 is the second assembler of these tests.
+// The toolkit's ptxas, of 13.0.88, is the second assembler of these tests.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,12 +13,14 @@
 #include "ptxgraft/link.hpp"
 #include "support/files.hpp"
 #include "support/kernel_text.hpp"
+#include "support/link_examples.hpp"
 #include "support/machine_code.hpp"
+#include "support/paths.hpp"
 
 namespace ptxgraft {
 namespace {
 
-using test::read_file, test::TemporaryFolder, test::write_file;
+using test::detail, test::read_file, test::TemporaryFolder, test::write_file;
 
 namespace fs = std::filesystem;
 using testing::HasSubstr;
@@ -37,9 +39,7 @@ std::string program(const TemporaryFolder& folder, std::string_view body) {
     return path.string();
 }
 
-std::string detail(const Error& error) { return error.detail ? *error.detail : ""; }
-
-std::string module_with(std::string_view body, std::string_view target = "sm_90") {
+std::string shifting_module(std::string_view body, std::string_view target = "sm_90") {
     return test::kernel_text({.version = "8.8",
                               .target = std::string(target),
                               .parameters = {"u64 p"},
@@ -49,7 +49,7 @@ std::string module_with(std::string_view body, std::string_view target = "sm_90"
 
 // (x << 8) OP (x >> 56): a rotation with `add`, none with `sub`.
 std::string shifts_with(std::string_view operation, std::string_view target) {
-    return module_with(
+    return shifting_module(
         "ld.param.u64 %d, [p];\nld.global.u64 %x, [%d];\nshl.b64 %a, %x, 8;\nshr.u64 %b, %x, 56;\n" +
             std::string(operation) + " %a, %a, %b;\nst.global.u64 [%d], %a;",
         target);
@@ -61,13 +61,15 @@ std::map<std::string, std::string> code_of(const Assembler& assembler, const std
     return cubin ? machine_code(*cubin) : std::map<std::string, std::string>();
 }
 
+const std::string ptxas_path = test::program_path("ptxas");
+
 std::shared_ptr<const Assembler> toolkits_ptxas() {
-    auto made = ptxas(PTXGRAFT_PTXAS_PROGRAM);
+    auto made = ptxas(ptxas_path);
     return made ? std::move(*made) : nullptr;
 }
 
 #define SKIP_WITHOUT_PTXAS \
-    if (std::string_view(PTXGRAFT_PTXAS_PROGRAM).empty()) GTEST_SKIP() << "no ptxas program"
+    if (ptxas_path.empty()) GTEST_SKIP() << "no ptxas program"
 
 // --- versions
 
@@ -75,7 +77,7 @@ TEST(AssemblerVersion, IsFullAndInEveryCubin) {
     std::vector<std::shared_ptr<const Assembler>> all{{nvjitlink(), [](auto*) {}}};
     if (nvptxcompiler() != nullptr) all.emplace_back(nvptxcompiler(), [](auto*) {});
     if (auto program = toolkits_ptxas()) all.push_back(program);
-    const std::string ptx = module_with("");
+    const std::string ptx = shifting_module("");
     for (const auto& assembler : all) {
         EXPECT_THAT(assembler->version(), MatchesRegex("13\\.[0-9]+\\.[0-9]+")) << assembler->name();
         for (const bool relocatable : {false, true})
@@ -93,7 +95,7 @@ TEST(AssemblerVersion, IsTheProgramsOwn) {
     SKIP_WITHOUT_PTXAS;
     const TemporaryFolder folder;
     const std::string file = (folder.path / "said").string();
-    ASSERT_EQ(std::system((PTXGRAFT_PTXAS_PROGRAM " --version > " + file).c_str()), 0);
+    ASSERT_EQ(std::system((ptxas_path + " --version > " + file).c_str()), 0);
     EXPECT_THAT(read_file(file), HasSubstr(", V" + toolkits_ptxas()->version() + "\n"));
 }
 
@@ -193,7 +195,7 @@ TEST(AssemblerFault, Version13_0ReadsNoOtherLettersInComments) {
     ASSERT_TRUE(assembler);
     if (!assembler->version().starts_with("13.0."))
         GTEST_SKIP() << "the toolkit's ptxas is " << assembler->version();
-    const std::string ptx = module_with("// na\xC3\xAFve");
+    const std::string ptx = shifting_module("// na\xC3\xAFve");
     const auto cubin = assembler->assemble(ptx);
     ASSERT_FALSE(cubin);
     EXPECT_EQ(position(ptx, cubin.error().span.begin).line, 7u) << describe(cubin.error(), ptx);
@@ -218,10 +220,10 @@ TEST(FindAssembler, KnowsTheNamesThatUsersWrite) {
         ASSERT_TRUE(pool);
         EXPECT_NE(pool.get(), &default_assembler());
         EXPECT_EQ(pool->name(), default_assembler().name());
-        EXPECT_TRUE(pool->assemble(module_with("")));
+        EXPECT_TRUE(pool->assemble(shifting_module("")));
     }
-    if (std::string_view(PTXGRAFT_PTXAS_PROGRAM).empty()) return;
-    EXPECT_EQ(found(PTXGRAFT_PTXAS_PROGRAM)->name(), "ptxas");
+    if (ptxas_path.empty()) return;
+    EXPECT_EQ(found(ptxas_path)->name(), "ptxas");
 }
 
 TEST(FindAssembler, OtherNamesAreErrors) {
@@ -241,7 +243,7 @@ TEST(Ptxas, WorksNoLongerThanItsOwnerMightHaveWaited) {
     const TemporaryFolder folder;
     const std::string said = (folder.path / "said").string();
     const auto assembler = *ptxas(program(folder, "sleep 0.3; ulimit -H -t > " + said), {.timeout = 20s});
-    EXPECT_FALSE(assembler->assemble(module_with("")));
+    EXPECT_FALSE(assembler->assemble(shifting_module("")));
     const double seconds = std::stod(read_file(said)), most = std::thread::hardware_concurrency();
     EXPECT_GE(seconds, 20 * most);
     EXPECT_LE(seconds, 21 * most);
@@ -250,7 +252,7 @@ TEST(Ptxas, WorksNoLongerThanItsOwnerMightHaveWaited) {
 TEST(PtxasProgram, TellsUsageLossesAndPlacesAsInProcess) {
     SKIP_WITHOUT_PTXAS;
     const TemporaryFolder folder;
-    const auto assembler = *ptxas(PTXGRAFT_PTXAS_PROGRAM, {.temporary_dir = folder.path.string()});
+    const auto assembler = *ptxas(ptxas_path, {.temporary_dir = folder.path.string()});
     EXPECT_EQ(assembler->name(), "ptxas");
     const auto cubin = assembler->assemble(shifts_with("add.u64", "sm_90"));
     ASSERT_TRUE(cubin);
@@ -259,7 +261,7 @@ TEST(PtxasProgram, TellsUsageLossesAndPlacesAsInProcess) {
     EXPECT_TRUE(cubin->functions[0].is_entry);
     EXPECT_GT(cubin->functions[0].registers, 3u);
 
-    const std::string wrong = module_with("add.u64 %a, %nowhere, %b;");
+    const std::string wrong = shifting_module("add.u64 %a, %nowhere, %b;");
     const auto refused = assembler->assemble(wrong);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, Errc::assemble_failed);
@@ -267,11 +269,11 @@ TEST(PtxasProgram, TellsUsageLossesAndPlacesAsInProcess) {
     EXPECT_THAT(detail(refused.error()), HasSubstr("nowhere"));
     EXPECT_EQ(detail(refused.error()).find(folder.path.string()), std::string::npos);
 
-    const auto loses = assembler->assemble(module_with("setmaxnreg.inc.sync.aligned.u32 40;", "sm_90a"));
+    const auto loses = assembler->assemble(shifting_module("setmaxnreg.inc.sync.aligned.u32 40;", "sm_90a"));
     ASSERT_FALSE(loses);
     EXPECT_EQ(loses.error().code, Errc::performance_loss);
-    EXPECT_FALSE(assembler->assemble(module_with(""), {.target = "sm_12"}));
-    EXPECT_FALSE(assembler->assemble(module_with(""), {.options = {"--bogus"}}));
+    EXPECT_FALSE(assembler->assemble(shifting_module(""), {.target = "sm_12"}));
+    EXPECT_FALSE(assembler->assemble(shifting_module(""), {.options = {"--bogus"}}));
     EXPECT_FALSE(assembler->assemble("garbage"));
     EXPECT_TRUE(fs::is_empty(folder.path));  // what it wrote is gone
 }
@@ -317,7 +319,7 @@ TEST(PtxasProgram, ProcessesThatRunOnOrDieAreErrors) {
             ptxas(program(folder, row.body), {.timeout = 300ms, .temporary_dir = temporary.path.string()});
         ASSERT_TRUE(assembler) << detail(assembler.error());
         const auto start = std::chrono::steady_clock::now();
-        const auto cubin = (*assembler)->assemble(module_with(""));
+        const auto cubin = (*assembler)->assemble(shifting_module(""));
         ASSERT_FALSE(cubin) << row.body;
         EXPECT_EQ(cubin.error().code, Errc::assembler_ended) << row.body;
         EXPECT_THAT(detail(cubin.error()), HasSubstr(row.message)) << row.body;
@@ -336,7 +338,7 @@ TEST(PtxasProgram, TheCallersStopEndsIt) {
             source.request_stop();
         });
         const auto start = std::chrono::steady_clock::now();
-        const auto cubin = assembler->assemble(module_with(""), {.stop = source.get_token()});
+        const auto cubin = assembler->assemble(shifting_module(""), {.stop = source.get_token()});
         ASSERT_FALSE(cubin);
         EXPECT_EQ(cubin.error().code, Errc::assembler_ended);
         EXPECT_THAT(detail(cubin.error()), HasSubstr("the caller's stop"));
@@ -347,24 +349,25 @@ TEST(PtxasProgram, TheCallersStopEndsIt) {
 TEST(PtxasProgram, OutcomesThatAreNoCubinAreErrors) {
     const TemporaryFolder folder;
     const auto silent = *ptxas(program(folder, "echo 'nothing made'"));
-    const auto none = silent->assemble(module_with(""));
+    const auto none = silent->assemble(shifting_module(""));
     ASSERT_FALSE(none);
     EXPECT_EQ(none.error().code, Errc::assembler_ended);
     EXPECT_THAT(detail(none.error()), HasSubstr("nothing made"));
     // What ptxas leaves on a full disk, with success.
-    const auto cut = (*ptxas(program(folder, "printf '\\177ELF' > module.cubin")))->assemble(module_with(""));
+    const auto cut =
+        (*ptxas(program(folder, "printf '\\177ELF' > module.cubin")))->assemble(shifting_module(""));
     ASSERT_FALSE(cut);
     EXPECT_EQ(cut.error().code, Errc::file_not_writable);
     EXPECT_THAT(detail(cut.error()), HasSubstr("wrote 4 bytes of a cubin"));
     const auto full = (*ptxas(program(folder, "echo 'ptxas fatal   : Memory allocation failure'; exit 255")))
-                          ->assemble(module_with(""));
+                          ->assemble(shifting_module(""));
     ASSERT_FALSE(full);
     EXPECT_EQ(full.error().code, Errc::out_of_memory);
     const auto loud = *ptxas(program(folder, "head -c 40000000 /dev/zero; exit 3"));
-    EXPECT_FALSE(loud->assemble(module_with("")));
+    EXPECT_FALSE(loud->assemble(shifting_module("")));
     for (const char* dir : {"/no/such/folder", "/proc"}) {
         const auto assembler = *ptxas(program(folder, ""), {.temporary_dir = dir});
-        const auto cubin = assembler->assemble(module_with(""));
+        const auto cubin = assembler->assemble(shifting_module(""));
         ASSERT_FALSE(cubin);
         EXPECT_EQ(cubin.error().code, Errc::file_not_writable);
         EXPECT_THAT(detail(cubin.error()), StartsWith(dir));
@@ -376,7 +379,7 @@ TEST(PtxasProgram, HasNoFilesOfOursOpenAndReadsItsModuleFromAFolderOfItsOwn) {
     const int inherited = ::dup(0);  // without close-on-exec
     const auto assembler =
         *ptxas(program(folder, "ls /proc/self/fd | tr '\\n' ' '; stat -c %a .; cat module.ptx; exit 1"));
-    const std::string ptx = module_with("// the very text");
+    const std::string ptx = shifting_module("// the very text");
     const auto cubin = assembler->assemble(ptx);
     ::close(inherited);
     ASSERT_FALSE(cubin);

@@ -30,18 +30,12 @@ using Image = std::vector<std::byte>;
 std::vector<std::shared_ptr<const Assembler>> assemblers() {
     std::vector<std::shared_ptr<const Assembler>> all{{nvjitlink(), [](auto*) {}}};
     if (nvptxcompiler() != nullptr) all.emplace_back(nvptxcompiler(), [](auto*) {});
-    if (auto program = ptxas(PTXGRAFT_PTXAS_PROGRAM)) all.push_back(std::move(*program));
+    if (auto program = ptxas(test::program_path("ptxas"))) all.push_back(std::move(*program));
     return all;
 }
 
-const FunctionUsage* find(const Cubin& cubin, std::string_view name) {
-    for (const auto& f : cubin.functions)
-        if (f.name == name) return &f;
-    return nullptr;
-}
-
-Cubin assembled(const Assembler& assembler, const std::string& ptx,
-                AssembleOptions options = {.relocatable = true}) {
+Cubin assembled_part(const Assembler& assembler, const std::string& ptx,
+                     AssembleOptions options = {.relocatable = true}) {
     auto cubin = assembler.assemble(ptx, options);
     EXPECT_TRUE(cubin) << assembler.name() << " " << assembler.version() << describe(cubin.error(), ptx);
     return cubin ? std::move(*cubin) : Cubin();
@@ -131,9 +125,9 @@ TEST(Cubin, RelocatableOnesWithSharedMemoryLink) {
         for (const char* target : {"sm_75", "sm_90a", "sm_120a"}) {
             const auto ptx = compile_cuda(text, {.target = target, .file_name = path.string()});
             ASSERT_TRUE(ptx) << describe(ptx.error(), text);
-            const Cubin whole = assembled(default_assembler(), ptx->text, {});
+            const Cubin whole = assembled_part(default_assembler(), ptx->text, {});
             for (const auto& assembler : assemblers()) {
-                const Cubin part = assembled(*assembler, ptx->text);
+                const Cubin part = assembled_part(*assembler, ptx->text);
                 EXPECT_TRUE(link::is_whole_cubin(part.image));
                 const std::span<const std::byte> one[] = {part.image};
                 const auto linked = link_cubins(one, target);
@@ -157,8 +151,8 @@ TEST(Cubin, PartsOfSeveralVersionsLink) {
     const auto all = assemblers();
     for (const auto& first : all)
         for (const auto& second : all) {
-            const Cubin a = assembled(*first, std::string(everything)),
-                        b = assembled(*second, std::string(twice));
+            const Cubin a = assembled_part(*first, std::string(everything)),
+                        b = assembled_part(*second, std::string(twice));
             const auto linked = link(a, b);
             ASSERT_TRUE(linked) << a.assembler << " and " << b.assembler << describe(linked.error());
             EXPECT_THAT(linked->assembler, StartsWith("nvjitlink " + nvjitlink()->version() + ", of "));
@@ -181,8 +175,8 @@ TEST(Cubin, OptionsOfTheAssemblerDoNotMatter) {
              {AssembleOptions{.optimisation = 0, .relocatable = true},
               AssembleOptions{.relocatable = true, .line_info = true},
               AssembleOptions{.optimisation = 0, .relocatable = true, .options = with_debugging}}) {
-            const Cubin a = assembled(*assembler, std::string(everything), options),
-                        b = assembled(*assembler, std::string(twice), options);
+            const Cubin a = assembled_part(*assembler, std::string(everything), options),
+                        b = assembled_part(*assembler, std::string(twice), options);
             EXPECT_TRUE(link::is_whole_cubin(a.image));
             const auto linked = link(a, b);
             EXPECT_TRUE(linked) << assembler->version() << describe(linked.error());
@@ -207,7 +201,7 @@ TEST(Cubin, WhatCompilersMakeIsWhole) {
 
 TEST(Cubin, SaysItsToolsAndItsToolkit) {
     for (const auto& assembler : assemblers()) {
-        const Cubin cubin = assembled(*assembler, std::string(twice));
+        const Cubin cubin = assembled_part(*assembler, std::string(twice));
         const auto tools = link::tools_of(cubin.image);
         ASSERT_FALSE(tools.empty());
         EXPECT_EQ(tools.front().version, assembler->version());
@@ -225,8 +219,8 @@ std::size_t offset_of(const Image& image, std::string_view name) {
 }
 
 TEST(Cubin, NewerThanTheLinkerIsAnErrorThatSaysSo) {
-    const Cubin good = assembled(default_assembler(), std::string(everything));
-    Cubin newer = assembled(default_assembler(), std::string(twice));
+    const Cubin good = assembled_part(default_assembler(), std::string(everything));
+    Cubin newer = assembled_part(default_assembler(), std::string(twice));
     const std::uint16_t version = 139;
     std::memcpy(newer.image.data() + offset_of(newer.image, ".note.nv.cuinfo") + sizeof(Elf64_Nhdr) + 12 + 4,
                 &version, sizeof version);
@@ -254,9 +248,9 @@ std::vector<Image> samples() {
     std::vector<Image> all;
     for (const auto& assembler : assemblers())
         for (const bool relocatable : {true, false})
-            all.push_back(assembled(*assembler, std::string(twice), {.relocatable = relocatable}).image);
-    all.push_back(link(assembled(default_assembler(), std::string(everything)),
-                       assembled(default_assembler(), std::string(twice)))
+            all.push_back(assembled_part(*assembler, std::string(twice), {.relocatable = relocatable}).image);
+    all.push_back(link(assembled_part(default_assembler(), std::string(everything)),
+                       assembled_part(default_assembler(), std::string(twice)))
                       ->image);
     return all;
 }

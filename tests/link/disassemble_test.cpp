@@ -1,4 +1,4 @@
-// Machine code as text. PTXGRAFT_NVDISASM_PROGRAM is an nvdisasm that reads the default assembler's cubins.
+// Machine code as text.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,6 +8,7 @@
 #include "ptxgraft/link.hpp"
 #include "support/files.hpp"
 #include "support/kernel_text.hpp"
+#include "support/paths.hpp"
 
 namespace ptxgraft {
 namespace {
@@ -17,7 +18,7 @@ using testing::HasSubstr;
 using testing::Not;
 using namespace std::chrono_literals;
 
-const std::string program = PTXGRAFT_NVDISASM_PROGRAM;
+const std::string nvdisasm_path = test::program_path("nvdisasm");
 
 Cubin some_cubin() {
     const std::string ptx = test::kernel_text({.parameters = {"u64 out"},
@@ -41,23 +42,25 @@ Errc code_of(const DisassembleOptions& options) {
 }
 
 TEST(Disassemble, PrintsInstructions) {
-    if (program.empty()) GTEST_SKIP() << "no nvdisasm";
-    const auto text = disassemble(some_cubin().image, {.program = program});
+    if (nvdisasm_path.empty()) GTEST_SKIP() << "no nvdisasm";
+    const auto text = disassemble(some_cubin().image, {.program = nvdisasm_path});
     ASSERT_TRUE(text) << describe(text.error(), "");
     EXPECT_THAT(*text, HasSubstr("MUFU.SQRT"));
     EXPECT_THAT(*text, HasSubstr(".text.k"));
-    EXPECT_THAT(disassemble(some_cubin().image, {.program = program, .arguments = {"--print-raw"}}).value(),
-                Not(HasSubstr(".headerflags")));
+    EXPECT_THAT(
+        disassemble(some_cubin().image, {.program = nvdisasm_path, .arguments = {"--print-raw"}}).value(),
+        Not(HasSubstr(".headerflags")));
 }
 
 TEST(Disassemble, SaysWhatTheProgramSays) {
-    if (program.empty()) GTEST_SKIP() << "no nvdisasm";
+    if (nvdisasm_path.empty()) GTEST_SKIP() << "no nvdisasm";
     const std::string_view garbage = "no cubin";
-    const auto text = disassemble(std::as_bytes(std::span(garbage)), {.program = program});
+    const auto text = disassemble(std::as_bytes(std::span(garbage)), {.program = nvdisasm_path});
     ASSERT_FALSE(text);
     EXPECT_EQ(text.error().code, Errc::disassemble_failed);
     EXPECT_THAT(describe(text.error(), ""), HasSubstr("nvdisasm"));
-    EXPECT_EQ(code_of({.program = program, .arguments = {"--no-such-option"}}), Errc::disassemble_failed);
+    EXPECT_EQ(code_of({.program = nvdisasm_path, .arguments = {"--no-such-option"}}),
+              Errc::disassemble_failed);
 }
 
 TEST(Disassemble, FindsTheProgramInThePath) {

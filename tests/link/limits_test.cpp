@@ -11,6 +11,7 @@
 #include "support/kernel_text.hpp"
 #include "support/link_examples.hpp"
 #include "support/machine_code.hpp"
+#include "support/paths.hpp"
 
 namespace ptxgraft {
 namespace {
@@ -19,10 +20,11 @@ using test::detail;
 using testing::AllOf;
 using testing::HasSubstr;
 
-std::vector<std::shared_ptr<const Assembler>> assemblers() {
+std::vector<std::shared_ptr<const Assembler>> named_assemblers() {
     std::vector<std::shared_ptr<const Assembler>> all;
-    for (const char* name : {"nvptxcompiler", "nvjitlink", "workers:1", PTXGRAFT_PTXAS_PROGRAM})
-        if (auto found = *name != '\0' ? find_assembler(name) : fail(Errc::assembler_not_usable))
+    const std::string ptxas = test::program_path("ptxas");
+    for (const std::string_view name : {"nvptxcompiler", "nvjitlink", "workers:1", ptxas.c_str()})
+        if (auto found = !name.empty() ? find_assembler(name) : fail(Errc::assembler_not_usable))
             all.push_back(std::move(*found));
     return all;
 }
@@ -85,7 +87,7 @@ H:  st.global.u32 [%d+28], 8; bar.sync 7; ret;
 )";
 
 TEST(Usage, CodeAndConstantsAreTheSectionsOfTheCubin) {
-    for (const auto& assembler : assemblers())
+    for (const auto& assembler : named_assemblers())
         for (const bool relocatable : {false, true}) {
             const Cubin cubin = assembled(*assembler, std::string(module), {.relocatable = relocatable});
             const std::string name = assembler->name().data() + std::string(relocatable ? " -c" : "");
@@ -140,7 +142,7 @@ TEST(Usage, LinkedCubinsHaveItToo) {
 
 TEST(AssembleLimits, AreKeptToTheLastOne) {
     const std::string ptx = test::memory_bomb(270);  // which spills
-    for (const auto& assembler : assemblers()) {
+    for (const auto& assembler : named_assemblers()) {
         const Cubin cubin = assembled(*assembler, ptx);
         const FunctionUsage& k = function(cubin, "k");
         const std::uint32_t spills = k.spill_store_bytes + k.spill_load_bytes;

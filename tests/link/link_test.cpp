@@ -13,6 +13,7 @@
 #include "support/kernel_text.hpp"
 #include "support/link_examples.hpp"
 #include "support/machine_code.hpp"
+#include "support/paths.hpp"
 
 namespace ptxgraft {
 namespace {
@@ -22,12 +23,6 @@ using test::detail;
 using test::sum_cu;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-
-const FunctionUsage* find(const Cubin& cubin, std::string_view name) {
-    for (const auto& f : cubin.functions)
-        if (f.name == name) return &f;
-    return nullptr;
-}
 
 // Sixty-four values that are all live at once.
 std::string pressure_cu() {
@@ -59,7 +54,7 @@ std::string module_with(std::string_view body, std::string_view target = "sm_90a
                               .body = std::string(body)});
 }
 
-std::vector<const Assembler*> assemblers() {
+std::vector<const Assembler*> linked_assemblers() {
     std::vector<const Assembler*> all{nvjitlink()};
     if (nvptxcompiler()) all.push_back(nvptxcompiler());
     return all;
@@ -73,8 +68,9 @@ std::vector<const Assembler*> assemblers() {
 // The same version of ptxas, where it is at hand: versions differ in the code they make.
 TEST(Assembler, MachineCodeEqualsThatOfPtxas) {
     SKIP_WITHOUT_NVPTXCOMPILER;
-    if (std::string_view(PTXGRAFT_PTXAS_PROGRAM).empty()) GTEST_SKIP() << "no ptxas program";
-    const auto program = ptxas(PTXGRAFT_PTXAS_PROGRAM);
+    const std::string path = test::program_path("ptxas");
+    if (path.empty()) GTEST_SKIP() << "no ptxas program";
+    const auto program = ptxas(path);
     ASSERT_TRUE(program) << describe(program.error());
     if ((*program)->version() != nvptxcompiler()->version())
         GTEST_SKIP() << "the toolkit's ptxas is " << (*program)->version() << ", the library's "
@@ -93,7 +89,7 @@ TEST(Assembler, MachineCodeEqualsThatOfPtxas) {
 
 TEST(Assembler, SaysWhatTheFunctionsUse) {
     const std::string ptx = ptx_of(sum_cu);
-    for (const Assembler* assembler : assemblers()) {
+    for (const Assembler* assembler : linked_assemblers()) {
         const auto cubin = assembler->assemble(ptx);
         ASSERT_TRUE(cubin) << describe(cubin.error(), ptx);
         ASSERT_EQ(cubin->functions.size(), 1u) << cubin->log;
@@ -112,7 +108,7 @@ TEST(Assembler, SaysWhatTheFunctionsUse) {
 
 TEST(Assembler, FewRegistersMakeSpills) {
     const std::string ptx = ptx_of(pressure_cu());
-    for (const Assembler* assembler : assemblers()) {
+    for (const Assembler* assembler : linked_assemblers()) {
         const auto wide = assembler->assemble(ptx), narrow = assembler->assemble(ptx, {.max_registers = 32});
         ASSERT_TRUE(wide && narrow);
         EXPECT_GT(find(*wide, "pressure")->registers, 64u);
@@ -126,7 +122,7 @@ TEST(Assembler, FewRegistersMakeSpills) {
 
 TEST(Assembler, OptimisationAndLineInformationReachTheAssembler) {
     const std::string ptx = ptx_of(sum_cu);
-    for (const Assembler* assembler : assemblers()) {
+    for (const Assembler* assembler : linked_assemblers()) {
         const auto fast = assembler->assemble(ptx), slow = assembler->assemble(ptx, {.optimisation = 0});
         ASSERT_TRUE(fast && slow);
         EXPECT_NE(machine_code(*fast), machine_code(*slow)) << assembler->name();
@@ -147,7 +143,7 @@ TEST(Assembler, ErrorsCarryTheirPlaceInTheText) {
         {"add.f32 %f1, %f2;\r\n", "add"},
         {"// nothing\r\n\r\nmul.f32 %f1, %f2, %f99;", "mul"},
     };
-    for (const Assembler* assembler : assemblers()) {
+    for (const Assembler* assembler : linked_assemblers()) {
         for (const auto& row : rows) {
             const std::string ptx = module_with(row.body);
             const auto cubin = assembler->assemble(ptx);
@@ -176,7 +172,7 @@ TEST(Assembler, TextsThatAreNoPtxAreErrors) {
                                       ".version 9.0\n.target\n"sv,
                                       ".version 9.0\n.target debug\n"sv,
                                       std::string_view(cut).substr(0, cut.size() / 2)};
-    for (const Assembler* assembler : assemblers())
+    for (const Assembler* assembler : linked_assemblers())
         for (const auto text : texts)
             EXPECT_FALSE(assembler->assemble(text)) << assembler->name() << ": " << text;
 }
@@ -187,7 +183,7 @@ TEST(Assembler, TakesTextsWithoutAnEndAndWithCarriageReturns) {
     for (const char c : ptx) crlf += c == '\n' ? "\r\n" : std::string(1, c);
     // The text ends where the view ends, whatever stands behind it.
     const std::string longer = ptx + "garbage";
-    for (const Assembler* assembler : assemblers()) {
+    for (const Assembler* assembler : linked_assemblers()) {
         const auto plain = assembler->assemble(ptx);
         ASSERT_TRUE(plain);
         for (const std::string_view text :
@@ -218,7 +214,7 @@ TEST(Assembler, TargetIsTheModulesUnlessItIsGiven) {
     ASSERT_TRUE(newer);
     EXPECT_THAT(newer->log, HasSubstr("for 'sm_90'"));
     EXPECT_FALSE(nvptxcompiler()->assemble(module_with("", "sm_90"), {.target = "sm_80"}));
-    for (const Assembler* assembler : assemblers())
+    for (const Assembler* assembler : linked_assemblers())
         EXPECT_FALSE(assembler->assemble(module_with(""), {.target = "sm_12"}));
 }
 
@@ -273,7 +269,7 @@ TEST(Assembler, NvPtxCompilerKeepsSetmaxnreg) {
 
 TEST(Assembler, ThreadsMayShareIt) {
     const std::string ptx = ptx_of(sum_cu), bad = module_with("foo;");
-    for (const Assembler* assembler : assemblers()) {
+    for (const Assembler* assembler : linked_assemblers()) {
         const auto expected = machine_code(*assembler->assemble(ptx));
         const auto work = [&](bool& right) {
             for (int i = 0; i < 5; ++i) {
@@ -329,7 +325,7 @@ constexpr std::string_view callee_ptx = R"(.version 8.0
 )";
 
 TEST(Link, CallerAndExternalFunction) {
-    for (const Assembler* assembler : assemblers()) {
+    for (const Assembler* assembler : linked_assemblers()) {
         const auto caller = assembler->assemble(caller_ptx, {.relocatable = true});
         const auto callee = assembler->assemble(callee_ptx, {.relocatable = true});
         ASSERT_TRUE(caller) << describe(caller.error(), caller_ptx);

@@ -10,6 +10,7 @@
 
 #include "support/files.hpp"
 #include "support/kernel_text.hpp"
+#include "support/paths.hpp"
 
 namespace ptxgraft {
 namespace {
@@ -17,7 +18,7 @@ namespace {
 using testing::HasSubstr;
 using enum InstructionClass;
 
-const std::string nvdisasm = PTXGRAFT_NVDISASM_PROGRAM;
+const std::string nvdisasm = test::program_path("nvdisasm");
 
 // Loads x, computes, stores y.
 std::string element_text(std::string_view body, std::string target = "sm_90") {
@@ -56,7 +57,7 @@ StaticCost cost_of(const std::string& ptx, StaticCostOptions options = {}) {
 }
 
 TEST(StaticCost, IsWhatPtxasSays) {
-    const std::string program = PTXGRAFT_PTXAS_PROGRAM;
+    const std::string program = test::program_path("ptxas");
     if (program.empty()) GTEST_SKIP() << "no ptxas";
     const test::TemporaryFolder folder;
     const std::string file = (folder.path / "k.ptx").string();

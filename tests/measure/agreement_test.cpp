@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "measure/support.hpp"
+#include "support/paths.hpp"
 
 namespace ptxgraft::measure {
 namespace {
@@ -15,7 +16,7 @@ using testing::HasSubstr;
 using testing::SizeIs;
 
 std::shared_ptr<const Assembler> other_assembler() {
-    const std::string path = PTXGRAFT_PTXAS_PROGRAM;
+    const std::string path = test::program_path("ptxas");
     if (!std::filesystem::exists(path)) return nullptr;
     auto assembler = ptxas(path);
     EXPECT_TRUE(assembler) << describe(assembler.error());

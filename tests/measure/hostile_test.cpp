@@ -15,9 +15,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-const std::string program = test::build_path("ptxgraft");
-const std::string faulty = test::build_path("measure_faulty_worker");
-
 struct Hostile {
     VariantCode variant;
     Finding finding;

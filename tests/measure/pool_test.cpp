@@ -24,9 +24,6 @@ using testing::HasSubstr;
 using testing::SizeIs;
 using namespace std::chrono_literals;
 
-const std::string program = test::build_path("ptxgraft");
-const std::string faulty = test::build_path("measure_faulty_worker");
-
 // Right ones and all kinds of wrong ones, each another text.
 std::vector<VariantCode> some_variants(int rounds) {
     std::vector<VariantCode> variants;

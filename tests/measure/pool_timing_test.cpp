@@ -18,7 +18,6 @@ using testing::SizeIs;
 using namespace std::chrono_literals;
 
 const std::string fake_worker = test::build_path("measure_fake_worker");
-const std::string faulty = test::build_path("measure_faulty_worker");
 
 PoolOptions fake_gpu(const std::string& script, std::vector<std::string> devices = {"cuda:0"}) {
     PoolOptions options{.devices = std::move(devices), .command = {fake_worker, script}};

@@ -14,6 +14,10 @@
 
 namespace ptxgraft::measure {
 
+inline const std::string program = test::build_path("ptxgraft");
+/// What stands between a pool and its worker, and breaks what they say in the ways that it is asked for.
+inline const std::string faulty = test::build_path("measure_faulty_worker");
+
 /// y = x * x + 1 for lengths with and without a tail.
 inline constexpr std::string_view square = R"json(
 {

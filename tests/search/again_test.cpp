@@ -14,46 +14,18 @@
 
 #include "ptxgraft/search.hpp"
 #include "ptxgraft/search_report.hpp"
-#include "support/archive_files.hpp"
+#include "search/loop.hpp"
 
 namespace ptxgraft::search {
 namespace {
 
-using ptxgraft::test::archive_path;
-using ptxgraft::test::exported;
 using testing::HasSubstr;
 using testing::Not;
 
 const Space& space() {
-    static const Space made = [] {
-        const auto machine = stack::Machine::make(
-            *stack::InstructionSet::parse("add.f32\nsub.f32\nmul.f32\nfma.rn.f32\nmax.f32\n"),
-            *Signature::parse("in f32 x, out f32 y"));
-        EXPECT_TRUE(machine);
-        Space space;
-        space.sites.push_back({.name = "f", .machine = *machine, .seeds = {}, .max_genes = 24});
-        return space;
-    }();
+    static const Space made = float_space();
     return made;
 }
-
-template <class T> T made(Expected<T> result) {
-    EXPECT_TRUE(result) << message(result.error());
-    return std::move(result).value();
-}
-
-class ByFunction final : public Gate {
-  public:
-    using Function = std::function<void(const Candidate&, Result&)>;
-    explicit ByFunction(Function function) : function_(std::move(function)) {}
-    [[nodiscard]] std::string_view name() const override { return "measured"; }
-    void evaluate(std::span<const Candidate* const> candidates, std::span<Result* const> results) override {
-        for (std::size_t k = 0; k < candidates.size(); ++k) function_(*candidates[k], *results[k]);
-    }
-
-  private:
-    Function function_;
-};
 
 // What a program takes in truth, from 1 to 2.
 double truth_of(const Candidate& candidate) {
@@ -68,7 +40,7 @@ void noisy_clock(const Candidate& candidate, Result& result) {
     note(result, truth_of(candidate) + 0.1 * noise, 0.02);
     result.descriptor = {static_cast<double>(candidate.genome.programs[0].code.size())};
 }
-Options options_of(std::uint32_t remeasure) {
+Options remeasuring(std::uint32_t remeasure) {
     return {.axes = {{"genes", {4, 8, 12}}},
             .islands = 2,
             .block = 32,
@@ -86,7 +58,7 @@ Summary ran(Search& search, Gate& gate, std::uint64_t candidates, const RunOptio
 
 TEST(Again, WhoWasOnlyLuckyLosesTheCell) {
     constexpr std::uint64_t lucky = 37;
-    ByFunction gate([](const Candidate& candidate, Result& result) {
+    ByFunction gate("measured", [](const Candidate& candidate, Result& result) {
         const bool is_first = candidate.refine == Refine::none;
         note(result, is_first && candidate.index == lucky ? 0.2 : truth_of(candidate));
     });
@@ -112,7 +84,7 @@ TEST(Again, WhoWasOnlyLuckyLosesTheCell) {
 // The first measurement, that chose, does not count any more; all others do alike.
 TEST(Again, CostsAreMeansOfWhatWasMeasuredAgain) {
     std::vector<double> told;
-    ByFunction gate([&](const Candidate& candidate, Result& result) {
+    ByFunction gate("measured", [&](const Candidate& candidate, Result& result) {
         if (candidate.refine != Refine::measure) return note(result, candidate.index == 0 ? 0.1 : 5);
         EXPECT_EQ(candidate.parents[0], 0u);
         told.push_back(0.8 + 0.1 * static_cast<double>(told.size()));
@@ -133,7 +105,7 @@ TEST(Again, CostsAreMeansOfWhatWasMeasuredAgain) {
 
 TEST(Again, IsDueBehindSoManyCandidates) {
     const std::string path = archive_path("due");
-    ByFunction gate([&](const Candidate& candidate, Result& result) {
+    ByFunction gate("measured", [&](const Candidate& candidate, Result& result) {
         note(result, candidate.index == 0 || candidate.refine == Refine::measure ? 0.5 : 3);
     });
     {
@@ -155,14 +127,14 @@ TEST(Again, IsDueBehindSoManyCandidates) {
 // One thread and several, in parts, killed anywhere: one course, and one list of elites whoever makes it.
 TEST(Again, IsTheSameCourseHoweverItIsRun) {
     constexpr std::uint64_t count = 600;
-    const Options options = options_of(50);
+    const Options options = remeasuring(50);
     const auto texts_of = [](const std::vector<Elite>& elites) {
         std::vector<std::string> texts;
         for (const Elite& elite : elites) texts.push_back(json_text(elite, space()));
         return texts;
     };
     const std::string whole = archive_path("whole");
-    ByFunction clock(noisy_clock);
+    ByFunction clock("measured", noisy_clock);
     std::vector<std::string> elites;
     Ledger ledger;
     {
@@ -195,7 +167,7 @@ TEST(Again, IsTheSameCourseHoweverItIsRun) {
         const pid_t child = fork();
         if (child == 0) {
             std::uint64_t came = 0;
-            ByFunction deadly([&](const Candidate& candidate, Result& result) {
+            ByFunction deadly("measured", [&](const Candidate& candidate, Result& result) {
                 if (++came == 71) ::kill(::getpid(), SIGKILL);
                 noisy_clock(candidate, result);
             });
@@ -222,7 +194,7 @@ TEST(Again, IsTheSameCourseHoweverItIsRun) {
 
 TEST(Again, ATargetIsNotReachedByLuck) {
     constexpr std::uint64_t lucky = 20;
-    ByFunction gate([](const Candidate& candidate, Result& result) {
+    ByFunction gate("measured", [](const Candidate& candidate, Result& result) {
         const bool is_first = candidate.refine == Refine::none;
         note(result, is_first && candidate.index == lucky ? 0.2 : candidate.index < 300 ? 2 : 0.4);
     });
@@ -239,7 +211,7 @@ TEST(Again, ATargetIsNotReachedByLuck) {
 // A noisy measurement says nothing; any other that ends otherwise than well ends an elite.
 TEST(Again, WhoTurnsOutWrongLeaves) {
     for (const Status status : {Status::noisy, Status::wrong, Status::timed_out, Status::crashed}) {
-        ByFunction gate([&](const Candidate& candidate, Result& result) {
+        ByFunction gate("measured", [&](const Candidate& candidate, Result& result) {
             note(result, candidate.index == 3 ? 0.2 : 2);
             if (candidate.refine != Refine::measure) return;
             if (candidate.parents[0] == 3) result.status = status;
@@ -262,7 +234,7 @@ TEST(Again, WhoTurnsOutWrongLeaves) {
 TEST(Again, NothingElseIsMeasuredAgain) {
     const auto run_with = [&](std::uint32_t remeasure, const ByFunction::Function& function) {
         const std::string path = archive_path("exact");
-        ByFunction gate(function);
+        ByFunction gate("measured", function);
         auto search = made(Search::open(path, space(), {.islands = 2, .block = 32, .remeasure = remeasure}));
         ran(search, gate, 400, {.threads = 2});
         EXPECT_EQ(search.ledger().measured_again, 0u);
@@ -282,7 +254,7 @@ TEST(Again, NothingElseIsMeasuredAgain) {
 // Whom a lucky one left behind has no upper end; when that one's luck is over it is measured, and wins.
 TEST(Again, WhomLuckLeftBehindIsMeasured) {
     constexpr std::uint64_t lucky = 2, left = 4;
-    ByFunction gate([](const Candidate& candidate, Result& result) {
+    ByFunction gate("measured", [](const Candidate& candidate, Result& result) {
         const bool is_again = candidate.refine == Refine::measure;
         const std::uint64_t of = is_again ? candidate.parents[0] : candidate.index;
         note(result, of == lucky ? (is_again ? 0.9 : 0.6) : of == left ? 0.8 : 1.2);
@@ -299,14 +271,14 @@ TEST(Again, WhomLuckLeftBehindIsMeasured) {
 // Whose archive has another number is another search; those from before the option are of the usual one.
 TEST(Again, TheOptionIsKept) {
     const std::string path = archive_path("option");
-    { made(Search::open(path, space(), options_of(250))); }
+    { made(Search::open(path, space(), remeasuring(250))); }
     EXPECT_EQ(made(Archive::open(path)).options().remeasure, 250u);
-    const auto other = Search::open(path, space(), options_of(1000));
+    const auto other = Search::open(path, space(), remeasuring(1000));
     ASSERT_FALSE(other);
     EXPECT_EQ(other.error().code, Errc::archive_differs);
     EXPECT_THAT(message(other.error()), HasSubstr(R"("remeasure":250)"));
     const std::string usual = archive_path("usual");
-    { made(Search::open(usual, space(), options_of(1000))); }
+    { made(Search::open(usual, space(), remeasuring(1000))); }
     EXPECT_EQ(made(Archive::open(usual)).options().remeasure, 1000u);
 }
 

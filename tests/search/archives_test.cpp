@@ -20,7 +20,6 @@
 namespace ptxgraft::search {
 namespace {
 
-using namespace test;
 using ptxgraft::test::read_file;
 using ptxgraft::test::write_file;
 using testing::HasSubstr;
@@ -29,7 +28,7 @@ using testing::StartsWith;
 
 // What is printed of a program and a detail with all that CSV has to quote.
 TEST(Archives, AreTablesToo) {
-    Space space = space_of();
+    Space space = float_space();
     space.tunables.push_back({.name = "tile, of threads", .values = {32, -64}});
     const std::string path = archive_path("table");
     {
@@ -69,7 +68,7 @@ TEST(Archives, AreTablesToo) {
 
 std::string some_archive(std::string_view name) {
     const std::string path = archive_path(name);
-    auto search = Search::open(path, space_of(), {.block = 64, .refine = false});
+    auto search = Search::open(path, float_space(), {.block = 64, .refine = false});
     ByFunction gate("assembly", [](const Candidate& candidate, Result& result) {
         result.code = CodeSize{.registers = 16, .code_bytes = 256};
         result.cost = static_cast<double>(candidate.index % 3);
@@ -99,14 +98,14 @@ TEST(Archives, NameARowThatIsDamaged) {
         EXPECT_EQ(failure(path), "");
         change(path, sql);
         EXPECT_THAT(failure(path), HasSubstr("candidate 77 is damaged")) << sql;
-        const auto search = Search::open(path, space_of(), {.block = 64, .refine = false});
+        const auto search = Search::open(path, float_space(), {.block = 64, .refine = false});
         ASSERT_FALSE(search) << sql;
         EXPECT_EQ(search.error().code, Errc::archive_malformed);
     }
 }
 
 TEST(Archives, SayThatTheirSpaceOrTheirTaskIsDamaged) {
-    Space space = space_of();
+    Space space = float_space();
     const stack::Program program = *stack::parse("x 2.0 mul.f32 -> y", space.sites[0].machine);
     space.sites[0].seeds = space.sites[0].library = {program};
     space.tunables = {{.name = "tile", .values = {32, 64}}};
@@ -159,13 +158,13 @@ TEST(Archives, NameABlockThatIsDamaged) {
     const auto ledger = Archive::open(path)->ledger();
     ASSERT_FALSE(ledger);
     EXPECT_THAT(message(ledger.error()), HasSubstr("block 1 is damaged"));
-    EXPECT_EQ(Search::open(path, space_of(), {.block = 64, .refine = false}).error().code,
+    EXPECT_EQ(Search::open(path, float_space(), {.block = 64, .refine = false}).error().code,
               Errc::archive_malformed);
 }
 
 // To SQLite a file without a whole page is an empty database, and it would write one there.
 TEST(Archives, NoOtherFileIsTakenForOne) {
-    const Space space = space_of();
+    const Space space = float_space();
     const std::string path = archive_path("no_archive"), whole_path = archive_path("whole");
     ASSERT_TRUE(Search::open(whole_path, space, {}));
     const std::string whole = read_file(whole_path);
@@ -193,7 +192,7 @@ TEST(Archives, NoOtherFileIsTakenForOne) {
 
 // A process that dies while it makes one leaves a file of another name, which the next one makes anew.
 TEST(Archives, AreMadeWholeOrNotAtAll) {
-    const Space space = space_of();
+    const Space space = float_space();
     const std::string path = archive_path("made");
     write_file(path + ".part", "cut off");
     ASSERT_TRUE(Search::open(path, space, {}));
@@ -207,7 +206,7 @@ TEST(Archives, AreMadeWholeOrNotAtAll) {
 TEST(Archives, AreMadeWhereALinkLeads) {
     const std::string file = archive_path("target"), link = archive_path("link");
     std::filesystem::create_symlink(std::filesystem::path(file).filename(), link);
-    ASSERT_TRUE(Search::open(link, space_of(), {}));
+    ASSERT_TRUE(Search::open(link, float_space(), {}));
     EXPECT_TRUE(std::filesystem::is_symlink(link));
     EXPECT_TRUE(Archive::open(file));
 }
@@ -215,14 +214,14 @@ TEST(Archives, AreMadeWhereALinkLeads) {
 TEST(Archives, ALogWhoseFileIsGoneIsForgotten) {  // a process that was killed leaves one
     const std::string path = archive_path("log"), log = path + "-wal", kept = path + ".log";
     {
-        auto search = Search::open(path, space_of(), {.block = 64, .refine = false});
+        auto search = Search::open(path, float_space(), {.block = 64, .refine = false});
         ByFunction gate("right", [](const Candidate&, Result& result) { result.cost = 1; });
         ran(*search, {&gate}, {.budget = {.candidates = 200}});
         std::filesystem::copy_file(log, kept, std::filesystem::copy_options::overwrite_existing);
     }
     std::filesystem::remove(path);
     std::filesystem::rename(kept, log);
-    ASSERT_TRUE(Search::open(path, space_of(), {.seed = 2}));
+    ASSERT_TRUE(Search::open(path, float_space(), {.seed = 2}));
     EXPECT_EQ(exported(path), "");
 }
 
@@ -284,7 +283,7 @@ TEST(Archives, OfOlderVersionsAreReadAndContinued) {  // without code, checksums
     EXPECT_EQ(exported(path), exported(same));
     EXPECT_TRUE(Archive::open(path)->ledger());
     for (const std::string& one : {path, same}) {
-        auto search = Search::open(one, space_of(), {.block = 64, .refine = false});
+        auto search = Search::open(one, float_space(), {.block = 64, .refine = false});
         ASSERT_TRUE(search) << message(search.error());
         ByFunction gate("assembly", all_are_right);
         ran(*search, {&gate}, {.budget = {.candidates = 50}});
@@ -298,14 +297,14 @@ TEST(Archives, OfOlderVersionsAreReadAndContinued) {  // without code, checksums
 TEST(Archives, AreOfOneLibraryAndOneSkeleton) {
     const std::string path = some_archive("library_of");
     Options options{.block = 64, .refine = false};
-    EXPECT_TRUE(Search::open(path, space_of(), options));
+    EXPECT_TRUE(Search::open(path, float_space(), options));
     options.skeleton = 5;
-    const auto other = Search::open(path, space_of(), options);
+    const auto other = Search::open(path, float_space(), options);
     EXPECT_EQ(other.error().code, Errc::archive_differs);
     EXPECT_THAT(message(other.error()), HasSubstr("skeleton"));
     options.skeleton = 0;
     change(path, "UPDATE about SET value = '0.0.1' WHERE key = 'library'");
-    const auto older = Search::open(path, space_of(), options);
+    const auto older = Search::open(path, float_space(), options);
     EXPECT_EQ(older.error().code, Errc::archive_differs);
     EXPECT_THAT(message(older.error()), HasSubstr("version 0.0.1"));
     EXPECT_TRUE(Archive::open(path)) << "it is read all the same";
@@ -313,7 +312,7 @@ TEST(Archives, AreOfOneLibraryAndOneSkeleton) {
 
 TEST(Archives, GenomesAreJudgedAnewInAnotherSpace) {
     const std::string old = archive_path("old"), made = archive_path("new");
-    Space space = space_of();
+    Space space = float_space();
     space.tunables.push_back({.name = "tile", .values = {32, 64}});
     {
         auto search = Search::open(old, space, {.block = 64, .refine = false});
@@ -321,7 +320,7 @@ TEST(Archives, GenomesAreJudgedAnewInAnotherSpace) {
         ran(*search, {&gate}, {.budget = {.candidates = 300}});
     }
     // other places for the instructions and the values, and one of each less
-    Space other = space_of("max.f32\nadd.f32\nmul.f32\nfma.rn.f32\nmin.f32\n");
+    Space other = float_space("max.f32\nadd.f32\nmul.f32\nfma.rn.f32\nmin.f32\n");
     other.tunables.push_back({.name = "depth", .values = {7, 8}});
     other.tunables.push_back({.name = "tile", .values = {16, 32}});
     const auto archive = Archive::open(old);
@@ -358,14 +357,14 @@ TEST(Archives, GenomesAreJudgedAnewInAnotherSpace) {
     for (const std::string& text : wanted) there += judged.contains(text) ? 1 : 0;
     EXPECT_GT(there * 10, wanted.size() * 9);
     EXPECT_EQ(Archive::open(made)->first(), *genomes);
-    EXPECT_EQ(Search::open("", space_of(), {}, *genomes).error().code, Errc::space_invalid);
+    EXPECT_EQ(Search::open("", float_space(), {}, *genomes).error().code, Errc::space_invalid);
 }
 
 // More than the blocks that are drawn before any result is known: what is to be refined takes no place of
 // theirs, on any way through the log.
 TEST(Archives, AllGenomesAreJudgedAnewHoweverManyThereAre) {
     const std::string path = archive_path("many");
-    const Space space = space_of();
+    const Space space = float_space();
     std::vector<Genome> first;
     for (int k = 1; k <= 150; ++k) {
         const auto program =

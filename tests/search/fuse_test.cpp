@@ -13,7 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 
-Space space_of(std::string_view set, std::string_view signature, std::string_view seed) {
+Space seeded_space(std::string_view set, std::string_view signature, std::string_view seed) {
     auto machine = stack::Machine::make(*stack::InstructionSet::parse(set), *Signature::parse(signature));
     EXPECT_TRUE(machine);
     auto program = stack::parse(seed, *machine);
@@ -46,7 +46,7 @@ Expected<Summary> ran(const Space& space, const Cases& cases, const Options& opt
     return search->run(gates, {.budget = {.candidates = candidates}, .threads = threads});
 }
 
-Options options_of(std::string_view op, std::uint64_t seed) {
+Options options_with(std::string_view op, std::uint64_t seed) {
     return {.seed = seed,
             .islands = 1,
             .block = 16,
@@ -57,13 +57,13 @@ Options options_of(std::string_view op, std::uint64_t seed) {
 
 // A shift and a sum are a product and a sum: in each of ten searches, of which none makes it by mutation.
 TEST(Fuse, MakesOneInstructionOfTwo) {
-    const Space space = space_of("shl.b32\nadd.u32\nmad.lo.u32\nmad.hi.u32\nand.b32\n", "in u32 x, out u32 y",
-                                 "x 3 shl.b32 x 5 and.b32 add.u32 -> y");
+    const Space space = seeded_space("shl.b32\nadd.u32\nmad.lo.u32\nmad.hi.u32\nand.b32\n",
+                                     "in u32 x, out u32 y", "x 3 shl.b32 x 5 and.b32 add.u32 -> y");
     const Cases cases = cases_of([](std::uint32_t x) { return (x << 3) + (x & 5); });
     int fused = 0, mutated = 0;
     for (std::uint64_t seed = 1; seed <= 10; ++seed) {
-        const auto by_fusing = ran(space, cases, options_of("fuse", seed), 160);
-        const auto by_swapping = ran(space, cases, options_of("swap", seed), 160);
+        const auto by_fusing = ran(space, cases, options_with("fuse", seed), 160);
+        const auto by_swapping = ran(space, cases, options_with("swap", seed), 160);
         ASSERT_TRUE(by_fusing && by_swapping);
         ASSERT_TRUE(by_fusing->best);
         fused += by_fusing->best->cost == 2 ? 1 : 0;
@@ -78,14 +78,14 @@ TEST(Fuse, MakesOneInstructionOfTwo) {
 // Across types of one width: the sum is of integers, what it adds are the bits of a float.
 TEST(Fuse, TakesBitsOfOtherTypesAlong) {
     const Space space =
-        space_of("add.f32\nshl.b32\nadd.s32\nmad.lo.s32\n", "in u32 x, out f32 y",
-                 "1.0 1.0 add.f32 as.s32.f32 x 23 shl.b32 as.s32.u32 add.s32 as.f32.s32 -> y");
+        seeded_space("add.f32\nshl.b32\nadd.s32\nmad.lo.s32\n", "in u32 x, out f32 y",
+                     "1.0 1.0 add.f32 as.s32.f32 x 23 shl.b32 as.s32.u32 add.s32 as.f32.s32 -> y");
     Cases cases = cases_of([](std::uint32_t x) { return std::ldexp(2.0, static_cast<int>(x)); });
     cases.count = 32;
     cases.inputs[0].resize(4 * cases.count);
     cases.right[1].resize(cases.count);
     cases.measure = Measure::relative;
-    const auto found = ran(space, cases, options_of("fuse", 1), 300);
+    const auto found = ran(space, cases, options_with("fuse", 1), 300);
     ASSERT_TRUE(found && found->best);
     EXPECT_EQ(found->best->cost, 1);
     EXPECT_THAT(program_text(found->best->genome.programs[0], space.sites[0].machine), HasSubstr("8388608"));
@@ -94,12 +94,12 @@ TEST(Fuse, TakesBitsOfOtherTypesAlong) {
 // Whatever stands in a program: selections, cells, several types, garbage. Children are the same on any
 // number of threads.
 TEST(Fuse, TakesAnyProgram) {
-    const Space space = space_of(
+    const Space space = seeded_space(
         "add.f32\nmul.f32\nfma.rn.f32\nadd.u32\nmad.lo.u32\nsetp.lt.f32\nselp.f32\nmul.wide.u32\nadd.u64\n"
         "lop3.b32\ncvt.rn.f32.u32\nmin.f32\nmul.lo.u32\n",
         "in f32 x, in u32 k, out f32 y", "x k cvt.rn.f32.u32 mul.f32 x add.f32 -> y");
     const auto exported = [&](std::uint32_t threads) {
-        Options options = options_of("fuse", 3);
+        Options options = options_with("fuse", 3);
         options.block = 128;
         options.operators.push_back({"umad", 1});
         auto search = Search::open("", space, options);

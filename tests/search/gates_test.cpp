@@ -14,17 +14,15 @@
 #include <filesystem>
 
 #include "ptxgraft/static_cost.hpp"
-#include "support/archive_files.hpp"
+#include "search/loop.hpp"
 
 namespace ptxgraft::search {
 namespace {
 
-using ptxgraft::test::archive_path;
-using ptxgraft::test::exported;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-constexpr std::string_view floats = "add.f32\nsub.f32\nmul.f32\nfma.rn.f32\nmax.f32\nneg.f32\nabs.f32\n";
+constexpr std::string_view float_forms = "add.f32\nsub.f32\nmul.f32\nfma.rn.f32\nmax.f32\nneg.f32\nabs.f32\n";
 
 // y = max(x, 0) in the simplest kernel.
 constexpr std::string_view relu = R"json({"template": "elementwise/simple", "shapes": [{"n": 37}],
@@ -36,7 +34,7 @@ measure::Workload workload_of(std::string_view text) {
     EXPECT_TRUE(workload) << describe(workload.error());
     return *workload;
 }
-SiteSpace site_of(const Skeleton& skeleton, std::string_view name, std::string_view set = floats) {
+SiteSpace site_of(const Skeleton& skeleton, std::string_view name, std::string_view set = float_forms) {
     const Site& site = *skeleton.site(name);
     auto machine = stack::Machine::make(*stack::InstructionSet::parse(set), site);
     EXPECT_TRUE(machine) << describe(machine.error());
@@ -44,18 +42,18 @@ SiteSpace site_of(const Skeleton& skeleton, std::string_view name, std::string_v
 }
 
 // A template with one space, compiled once for all tests.
-struct Fixture {
+struct SimpleFixture {
     measure::Workload workload;
     Space space;
     Workloads kernels;
 };
-const Fixture& simple() {
-    static const Fixture fixture = [] {
+const SimpleFixture& simple() {
+    static const SimpleFixture fixture = [] {
         measure::Workload workload = workload_of(relu);
         Space space{.sites = {site_of(workload.skeleton(), "function")}};
         auto kernels = Workloads::make(space, workload);
         EXPECT_TRUE(kernels) << message(kernels.error());
-        return Fixture{std::move(workload), std::move(space), std::move(*kernels)};
+        return SimpleFixture{std::move(workload), std::move(space), std::move(*kernels)};
     }();
     return fixture;
 }
@@ -91,10 +89,6 @@ Result judged(Gate& gate, const Candidate& candidate, Result result = {}) {
     Result* const out[] = {&result};
     gate.evaluate(in, out);
     return result;
-}
-std::unique_ptr<Gate> made(Expected<std::unique_ptr<Gate>> gate) {
-    EXPECT_TRUE(gate) << describe(gate.error());
-    return gate ? std::move(*gate) : nullptr;
 }
 
 TEST(Gates, LimitsCountInstructions) {
@@ -293,10 +287,10 @@ TEST(Gates, ColumnsHaveNoGroupWithoutAPoint) {
 }
 
 TEST(Gates, ColumnsOfSeveralSites) {
-    const auto sum = stack::Machine::make(*stack::InstructionSet::parse(floats),
+    const auto sum = stack::Machine::make(*stack::InstructionSet::parse(float_forms),
                                           *Signature::parse("in f32 a, in f32 b, out f32 y"));
-    const auto one =
-        stack::Machine::make(*stack::InstructionSet::parse(floats), *Signature::parse("in f32 x, out f32 y"));
+    const auto one = stack::Machine::make(*stack::InstructionSet::parse(float_forms),
+                                          *Signature::parse("in f32 x, out f32 y"));
     const Space space{.sites = {{.name = "f", .machine = *sum},
                                 {.name = "g", .machine = *one},
                                 {.name = "h", .machine = *one}}};
@@ -346,7 +340,7 @@ const Options kernel_options{.seed = 5,
 
 // All gates of relu, those that may kill the process guarded.
 Summary search_relu(const std::string& path, std::uint64_t candidates, std::uint32_t threads) {
-    const Fixture& f = simple();
+    const SimpleFixture& f = simple();
     auto search = Search::open(path, f.space, kernel_options);
     EXPECT_TRUE(search) << message(search.error());
     const auto screen = made(columns(f.space, {relu_cases()}, {.figures = by_code}));

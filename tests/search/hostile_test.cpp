@@ -12,14 +12,13 @@
 #include "measure/support.hpp"
 #include "ptxgraft/search_gates.hpp"
 #include "ptxgraft/worker.hpp"
-#include "support/archive_files.hpp"
+#include "search/loop.hpp"
 #include "support/files.hpp"
 #include "support/paths.hpp"
 
 namespace ptxgraft::search {
 namespace {
 
-using ptxgraft::test::archive_path;
 using namespace std::chrono_literals;
 using measure::Pool;
 
@@ -167,10 +166,6 @@ const Fixture& steps() {
     return fixture;
 }
 
-template <class T> T made(Expected<T> result) {
-    EXPECT_TRUE(result) << describe(result.error());
-    return std::move(result).value();
-}
 const Figures figures{.axes = {Objective::instructions}};
 
 Options options_of(std::uint64_t seed) {

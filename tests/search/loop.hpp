@@ -1,6 +1,6 @@
 #pragma once
 /// @file loop.hpp
-/// Searches and gates of the tests of the loop and of archives.
+/// Searches and gates that several tests have.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,19 +18,25 @@
 #include "ptxgraft/search.hpp"
 #include "support/archive_files.hpp"
 
-namespace ptxgraft::search::test {
+namespace ptxgraft::search {
 
 using ptxgraft::test::archive_path;
 using ptxgraft::test::exported;
 
-inline Space space_of(std::string_view set = "add.f32\nsub.f32\nmul.f32\nfma.rn.f32\nmax.f32\n",
-                      std::uint32_t genes = 24) {
+inline Space float_space(std::string_view set = "add.f32\nsub.f32\nmul.f32\nfma.rn.f32\nmax.f32\n",
+                         std::uint32_t genes = 24) {
     const auto machine =
         stack::Machine::make(*stack::InstructionSet::parse(set), *Signature::parse("in f32 x, out f32 y"));
     EXPECT_TRUE(machine);
     Space space;
     space.sites.push_back({.name = "f", .machine = *machine, .seeds = {}, .max_genes = genes});
     return space;
+}
+
+/// What cannot fail here.
+template <class T> T made(Expected<T> result) {
+    EXPECT_TRUE(result) << describe(result.error());
+    return std::move(result).value();
 }
 
 inline void change(const std::string& path, const char* sql) {
@@ -82,4 +88,4 @@ inline Summary ran(Search& search, std::vector<Gate*> gates, const RunOptions& o
     return summary.value_or(Summary{});
 }
 
-}  // namespace ptxgraft::search::test
+}  // namespace ptxgraft::search

@@ -21,7 +21,6 @@
 namespace ptxgraft::search {
 namespace {
 
-using namespace test;
 using testing::HasSubstr;
 using testing::SizeIs;
 using testing::StartsWith;
@@ -37,7 +36,7 @@ void improves_at_first(const Candidate& candidate, Result& result) {
 }
 
 TEST(Loop, EndsWhereNothingBetterIsFoundForAWhile) {
-    const Space space = space_of();
+    const Space space = float_space();
     const Options options{.block = 64, .attempts = 64, .refine = false};
     for (const std::uint32_t threads : {1u, 3u}) {
         auto search = Search::open("", space, options);
@@ -52,7 +51,7 @@ TEST(Loop, EndsWhereNothingBetterIsFoundForAWhile) {
 }
 
 TEST(Loop, CountsForStagnationWhatWasJudgedBefore) {
-    const Space space = space_of();
+    const Space space = float_space();
     const Options options{.block = 64, .attempts = 64, .refine = false};
     const std::string path = archive_path("stagnation");
     ByFunction gate("right", improves_at_first);
@@ -74,7 +73,7 @@ TEST(Loop, CountsForStagnationWhatWasJudgedBefore) {
 // However a search comes to its end, on some threads, in parts, told by hand or when it is asked to stop amid
 // a block: that is the candidate which the log says.
 TEST(Loop, EndsBehindTheSameCandidateHoweverItIsRun) {
-    const Space space = space_of();
+    const Space space = float_space();
     const Options options{.block = 64, .attempts = 64, .refine = false};
     const Target target{.cost = 600};
     struct End {
@@ -120,7 +119,7 @@ TEST(Loop, EndsBehindTheSameCandidateHoweverItIsRun) {
 
 // What was asked for and never told is judged by a run, and no end of the space.
 TEST(Loop, RunsWithWhatNobodyHasTold) {
-    auto search = Search::open("", space_of(), {.block = 16, .refine = false});
+    auto search = Search::open("", float_space(), {.block = 16, .refine = false});
     ASSERT_THAT(*search->ask(1000), SizeIs(32));
     ByFunction gate("right", all_are_right);
     EXPECT_EQ(ran(*search, {&gate}, {.budget = {.candidates = 100}}).stop, Stop::budget);
@@ -129,7 +128,7 @@ TEST(Loop, RunsWithWhatNobodyHasTold) {
 
 TEST(Loop, GoesNowhereBehindAnArchiveThatCouldNotBeWritten) {
     const std::string path = archive_path("unwritten");
-    auto search = Search::open(path, space_of(), {.block = 16, .refine = false});
+    auto search = Search::open(path, float_space(), {.block = 16, .refine = false});
     change(path, "CREATE TRIGGER full BEFORE INSERT ON gate BEGIN SELECT RAISE(FAIL, 'no room'); END");
     ByFunction right("right", all_are_right);
     Gate* const gates[] = {&right};
@@ -142,7 +141,7 @@ TEST(Loop, GoesNowhereBehindAnArchiveThatCouldNotBeWritten) {
     EXPECT_LE(right.came, 48u) << "nothing is judged behind that but what was under way";
     search = tl::unexpected(Error{});
     change(path, "DROP TRIGGER full");
-    search = Search::open(path, space_of(), {.block = 16, .refine = false});
+    search = Search::open(path, float_space(), {.block = 16, .refine = false});
     EXPECT_EQ(ran(*search, {&right}, {.budget = {.candidates = 100}}).judged, 100u);
 }
 
@@ -150,7 +149,7 @@ TEST(Loop, GoesNowhereBehindAnArchiveThatCouldNotBeWritten) {
 
 // The calling thread says what it has committed; meanwhile another one has begun with the next block.
 TEST(Loop, JudgesABlockWhileTheOneBeforeIsCommitted) {
-    auto search = Search::open("", space_of(), {.block = 64, .refine = false});
+    auto search = Search::open("", float_space(), {.block = 64, .refine = false});
     std::atomic<std::uint64_t> last = 0;  // that was judged
     ByFunction gate("right", [&](const Candidate& candidate, Result& result) {
         all_are_right(candidate, result);
@@ -175,7 +174,7 @@ TEST(Loop, GoesOnBehindAGateThatThrew) {
     const Options options{.block = 64, .refine = false};
     ByFunction right("right", all_are_right);
     {
-        auto search = Search::open(whole, space_of(), options);
+        auto search = Search::open(whole, float_space(), options);
         ran(*search, {&right}, {.budget = {.candidates = 1000}});
     }
     bool throws = true;
@@ -185,7 +184,7 @@ TEST(Loop, GoesOnBehindAGateThatThrew) {
     });
     Gate* const gates[] = {&other};
     {
-        auto search = Search::open(thrown, space_of(), options);
+        auto search = Search::open(thrown, float_space(), options);
         EXPECT_THROW((void)search->run(gates, {.budget = {.candidates = 1000}, .threads = 3}),
                      std::runtime_error);
         EXPECT_GE(search->ledger().judged, 300u);
@@ -194,7 +193,7 @@ TEST(Loop, GoesOnBehindAGateThatThrew) {
         EXPECT_EQ(begun, exported(whole).substr(0, begun.size()));
     }
     throws = false;
-    auto search = Search::open(thrown, space_of(), options);
+    auto search = Search::open(thrown, float_space(), options);
     const std::uint64_t left = 1000 - search->ledger().judged;
     ran(*search, {&other}, {.budget = {.candidates = left}, .threads = 2});
     EXPECT_EQ(exported(thrown), exported(whole));
@@ -238,7 +237,7 @@ TEST(Loop, TriesNoLongerWhereASpaceIsExhaustedHoweverManyAttemptsThereAre) {
 // A draw that is left off goes on where it was, and the course is the same.
 TEST(Loop, LeavesOffDrawingWhenItIsAskedToStop) {
     const Options options{.islands = 1, .block = 512, .attempts = 200};
-    const Space space = space_of("add.f32\nmul.f32\n", 6);
+    const Space space = float_space("add.f32\nmul.f32\n", 6);
     const std::string whole = archive_path("drawn"), parts = archive_path("left_off");
     ByFunction gate("right", all_are_right);
     {
@@ -270,7 +269,7 @@ TEST(Loop, LeavesOffDrawingWhenItIsAskedToStop) {
 // ---- budgets ----------------------------------------------------------------------------------------------
 
 TEST(Loop, EndsBeforeItPassesABudgetOfAssembliesOrEmulations) {
-    const Space space = space_of();
+    const Space space = float_space();
     for (const std::uint32_t threads : {1u, 4u}) {
         ByFunction screen("columns", half_pass), code("assembly", half_pass), run("emulation", all_are_right);
         const auto come = [&](const Budget& budget) {
@@ -299,7 +298,7 @@ TEST(Loop, EndsBeforeItPassesABudgetOfAssembliesOrEmulations) {
 }
 
 TEST(Loop, EndsBeforeItPassesABudgetOfGpuSeconds) {
-    const Space space = space_of();
+    const Space space = float_space();
     ByFunction screen("columns", half_pass), timing("timing", all_are_right, 0.25);
     auto search = Search::open(archive_path("gpu"), space, {.block = 64});
     const Summary summary = ran(*search, {&screen, &timing}, {.budget = {.gpu_seconds = 20}, .threads = 2});
@@ -315,7 +314,7 @@ TEST(Loop, EndsBeforeItPassesABudgetOfGpuSeconds) {
 // Small batches are for a price that is not known, and without a GPU there is none.
 TEST(Loop, ABudgetOfGpuSecondsIsNothingToGatesWithoutOne) {
     for (const double price : {0.0, 0.001}) {
-        auto search = Search::open("", space_of(), {.block = 256, .refine = false});
+        auto search = Search::open("", float_space(), {.block = 256, .refine = false});
         ByFunction screen("columns", all_are_right), timing("timing", all_are_right, price);
         std::vector<std::uint64_t> judged;
         ran(*search, {&screen, &timing},
@@ -330,14 +329,14 @@ TEST(Loop, KeepsSecondsOfGpusOfAllRuns) {
     const std::string path = archive_path("gpus");
     ByFunction timing("timing", all_are_right, 0.5);
     for (int k = 0; k < 2; ++k) {
-        auto search = Search::open(path, space_of(), {.block = 64});
+        auto search = Search::open(path, float_space(), {.block = 64});
         ran(*search, {&timing}, {.budget = {.candidates = 10}});
     }
     EXPECT_DOUBLE_EQ(Archive::open(path)->ledger()->gates[0].gpu_seconds, 10);
 }
 
 TEST(Loop, ABudgetOfAssembliesIsNoPartOfTheCourse) {
-    const Space space = space_of();
+    const Space space = float_space();
     const std::string whole = archive_path("whole"), parts = archive_path("parts");
     ByFunction screen("columns", half_pass), code("assembly", all_are_right);
     {
@@ -390,7 +389,7 @@ struct Outcome {
 };
 Outcome search_code(const std::string& path, std::uint64_t candidates, std::uint32_t threads,
                     const Options& options) {
-    const Space space = space_of();
+    const Space space = float_space();
     auto search = Search::open(path, space, options);
     EXPECT_TRUE(search) << message(search.error());
     ByFunction screen("columns", ask_for_long_ones), code("assembly", assembler_of(space));
@@ -412,7 +411,7 @@ TEST(Loop, DoesNotAssembleWhatIsSurelyTooLarge) {
     EXPECT_EQ(some.assembled + some.guessed, 4000u);
     EXPECT_EQ(some.best, all.best);
     const auto archive = Archive::open(path);
-    const Space space = space_of();
+    const Space space = float_space();
     std::uint64_t guessed = 0, wrongly = 0, long_ones = 0;
     ASSERT_TRUE(archive->for_each([&](const Candidate& candidate, const Result& result) {
         const std::uint32_t bytes = 200 + 64 * length_of(candidate.genome, space);
@@ -456,7 +455,7 @@ TEST(Loop, GuessesTheSameOnOneThreadAndOnManyAndWhenItIsKilled) {
     ::kill(child, SIGKILL);
     ::waitpid(child, nullptr, 0);
     {
-        auto search = Search::open(killed, space_of(), with_surrogate());
+        auto search = Search::open(killed, float_space(), with_surrogate());
         ASSERT_TRUE(search) << message(search.error());
         EXPECT_GT(search->ledger().judged, 0u);
         if (search->ledger().judged < 3000) {
@@ -474,7 +473,7 @@ TEST(Loop, GuessesTheSameOnOneThreadAndOnManyAndWhenItIsKilled) {
 TEST(Loop, PutsThePromisingOfABlockFirst) {
     const std::string path = archive_path("ordered");
     search_code(path, 4000, 1, with_surrogate());
-    const Space space = space_of();
+    const Space space = float_space();
     double first = 0, last = 0;
     std::size_t blocks = 0;
     ASSERT_TRUE(Archive::open(path)->for_each([&](const Candidate& candidate, const Result&) {
@@ -490,11 +489,11 @@ TEST(Loop, PutsThePromisingOfABlockFirst) {
 TEST(Loop, SurrogatesAreAPartOfWhatAnArchiveIsOf) {
     const std::string path = archive_path("surrogate");
     Options other = with_surrogate();
-    { ASSERT_TRUE(Search::open(path, space_of(), with_surrogate())); }
+    { ASSERT_TRUE(Search::open(path, float_space(), with_surrogate())); }
     other.surrogate->code_bytes = 1;
-    EXPECT_EQ(Search::open(path, space_of(), other).error().code, Errc::archive_differs);
+    EXPECT_EQ(Search::open(path, float_space(), other).error().code, Errc::archive_differs);
     other.surrogate.reset();
-    EXPECT_EQ(Search::open(path, space_of(), other).error().code, Errc::archive_differs);
+    EXPECT_EQ(Search::open(path, float_space(), other).error().code, Errc::archive_differs);
     const auto archive = Archive::open(path);
     ASSERT_TRUE(archive->options().surrogate);
     EXPECT_EQ(archive->options().surrogate->code_bytes, most_bytes);
@@ -504,7 +503,7 @@ TEST(Loop, SurrogatesAreAPartOfWhatAnArchiveIsOf) {
 // ---- operators --------------------------------------------------------------------------------------------
 
 TEST(Loop, TheLibraryBringsSegmentsOfPrograms) {
-    Space space = space_of("add.f32\nmul.f32\nmax.f32\n");
+    Space space = float_space("add.f32\nmul.f32\nmax.f32\n");
     const stack::Machine& machine = space.sites[0].machine;
     space.sites[0].library = {*stack::parse("x 123.0 mul.f32 321.0 max.f32 -> y", machine)};
     const Options options{
@@ -537,7 +536,7 @@ TEST(Loop, TheLibraryBringsSegmentsOfPrograms) {
 
 // Each of both instructions becomes each of its operands.
 TEST(Loop, BypassesLeaveOperands) {
-    Space space = space_of("add.f32\nmul.f32\n");
+    Space space = float_space("add.f32\nmul.f32\n");
     const stack::Machine& machine = space.sites[0].machine;
     space.sites[0].seeds = {*stack::parse("37.5 x 19.25 mul.f32 add.f32 -> y", machine)};
     const Options options{
@@ -563,10 +562,10 @@ TEST(Loop, BypassesLeaveOperands) {
 // An archive could not say them.
 TEST(Loop, RefusesOptionsThatAreNoNumbers) {
     for (const double edge : {double{INFINITY}, -double{INFINITY}, double{NAN}})
-        EXPECT_EQ(Search::open("", space_of(), {.axes = {{"error", {edge}}}}).error().code,
+        EXPECT_EQ(Search::open("", float_space(), {.axes = {{"error", {edge}}}}).error().code,
                   Errc::space_invalid);
     for (const double share : {double{NAN}, -0.1, 1.1})
-        EXPECT_EQ(Search::open("", space_of(), {.surrogate = GuessOptions{.share = share}}).error().code,
+        EXPECT_EQ(Search::open("", float_space(), {.surrogate = GuessOptions{.share = share}}).error().code,
                   Errc::space_invalid);
 }
 
@@ -586,7 +585,7 @@ TEST(Loop, CostsBelowNothingAreExactToo) {
     EXPECT_EQ(elite_of(-3, -4, 0).bound(), 0);
     EXPECT_EQ(elite_of(3, 0, 0).bound(), 3);
     EXPECT_EQ(elite_of(3, 0, INFINITY).bound(), INFINITY);
-    auto search = Search::open("", space_of(), {.block = 16, .refine = false});
+    auto search = Search::open("", float_space(), {.block = 16, .refine = false});
     ByFunction gate("right", [](const Candidate& candidate, Result& result) {
         result.cost = -static_cast<double>(candidate.index);
     });

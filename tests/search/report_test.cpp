@@ -26,9 +26,9 @@ using testing::HasSubstr;
 using testing::Not;
 using Json = nlohmann::json;
 
-constexpr std::string_view words = "add.u32\nsub.u32\nand.b32\nor.b32\nxor.b32\nnot.b32\nneg.s32\n";
+constexpr std::string_view bit_forms = "add.u32\nsub.u32\nand.b32\nor.b32\nxor.b32\nnot.b32\nneg.s32\n";
 
-Space space_of(std::string_view signature = "in u32 x, out u32 y", std::string_view set = words) {
+Space small_space(std::string_view signature = "in u32 x, out u32 y", std::string_view set = bit_forms) {
     const auto machine =
         stack::Machine::make(*stack::InstructionSet::parse(set), *Signature::parse(signature));
     EXPECT_TRUE(machine);
@@ -66,7 +66,7 @@ class Report : public testing::Test {
                   std::uint64_t candidates) {
         auto made = Search::open(path(name), space, options);
         EXPECT_TRUE(made) << message(made.error());
-        const auto gate = columns(space_of(), lowest_bit_off());
+        const auto gate = columns(small_space(), lowest_bit_off());
         Gate* const gates[] = {gate->get()};
         EXPECT_TRUE(made->run(gates, {.budget = {.candidates = candidates}, .threads = 2}));
         return made->ledger();
@@ -182,7 +182,7 @@ void expect_same(const Ledger& kept, const Ledger& live) {
 }
 
 TEST_F(Report, KnowsTheLedgerOfTheArchive) {
-    const Ledger live = search("a", space_of(), options_of(3), 3000);
+    const Ledger live = search("a", small_space(), options_of(3), 3000);
     const auto archive = opened("a");
     const auto kept = archive.ledger();
     ASSERT_TRUE(kept) << message(kept.error());
@@ -197,15 +197,15 @@ TEST_F(Report, KnowsTheLedgerOfTheArchive) {
 }
 
 TEST_F(Report, AddsUpGatesOfAllProcesses) {
-    search("a", space_of(), options_of(3), 700);
-    search("a", space_of(), options_of(3), 900);
+    search("a", small_space(), options_of(3), 700);
+    search("a", small_space(), options_of(3), 900);
     const auto archive = opened("a");
     EXPECT_EQ(archive.ledger()->gates.at(0).in, 1600u);
     EXPECT_EQ(archive.ledger()->judged, 1600u);
 }
 
 TEST_F(Report, SaysWhatWasFound) {
-    search("a", space_of(), options_of(3), 4000);
+    search("a", small_space(), options_of(3), 4000);
     const std::string page = html("a", {}, "Lowest bit off");
     const Xml xml(page);
     EXPECT_THAT(
@@ -233,7 +233,7 @@ TEST_F(Report, SaysWhatWasFound) {
 TEST_F(Report, GoesByWhatCostsMayBeAtMost) {
     {
         auto made =
-            Search::open(path("a"), space_of(), {.axes = {{"error", {}}}, .block = 8, .refine = false});
+            Search::open(path("a"), small_space(), {.axes = {{"error", {}}}, .block = 8, .refine = false});
         ASSERT_TRUE(made) << message(made.error());
         const auto candidates = made->ask(3);
         ASSERT_TRUE(candidates && candidates->size() == 3);
@@ -259,7 +259,7 @@ TEST_F(Report, GoesByWhatCostsMayBeAtMost) {
 }
 
 TEST_F(Report, FollowsTheBestToItsFirstParent) {
-    search("a", space_of(), options_of(3), 4000);
+    search("a", small_space(), options_of(3), 4000);
     const Json facts = json("a");
     std::map<std::uint64_t, std::vector<std::uint64_t>> parents;
     std::map<std::uint64_t, std::pair<std::string, double>> ends;
@@ -281,10 +281,10 @@ TEST_F(Report, FollowsTheBestToItsFirstParent) {
 }
 
 TEST_F(Report, HasTheSameBytesForEqualSearches) {
-    search("a", space_of(), options_of(5), 1000);
+    search("a", small_space(), options_of(5), 1000);
     {
-        auto made = Search::open(path("b"), space_of(), options_of(5));
-        const auto gate = columns(space_of(), lowest_bit_off());
+        auto made = Search::open(path("b"), small_space(), options_of(5));
+        const auto gate = columns(small_space(), lowest_bit_off());
         Gate* const gates[] = {gate->get()};
         for (const std::uint64_t part : {300u, 700u})
             EXPECT_TRUE(made->run(gates, {.budget = {.candidates = part}, .threads = 1}));
@@ -299,13 +299,13 @@ TEST_F(Report, HasTheSameBytesForEqualSearches) {
 
 TEST_F(Report, ComparesSearches) {
     std::vector<Archive> beside;
-    search("a", space_of(), options_of(1), 3000);
+    search("a", small_space(), options_of(1), 3000);
     for (const std::uint64_t seed : {2u, 3u}) {
         const std::string name = "evolve" + std::to_string(seed);
-        search(name, space_of(), options_of(seed), 2000);
+        search(name, small_space(), options_of(seed), 2000);
         beside.push_back(opened(name));
     }
-    search("random", space_of(), options_of(1, Strategy::random), 2000);
+    search("random", small_space(), options_of(1, Strategy::random), 2000);
     beside.push_back(opened("random"));
     const std::string page = html("a", beside);
     const Xml xml(page);
@@ -329,14 +329,14 @@ TEST_F(Report, ComparesSearches) {
 }
 
 TEST_F(Report, RefusesOtherTasksBeside) {
-    search("a", space_of(), options_of(1), 300);
+    search("a", small_space(), options_of(1), 300);
     Options other = options_of(2);
     other.task = R"json({"reference": "y = x"})json";
-    search("b", space_of(), other, 300);
-    search("c", space_of("in u32 x, out u32 y", "add.u32\n"), options_of(1), 300);
+    search("b", small_space(), other, 300);
+    search("c", small_space("in u32 x, out u32 y", "add.u32\n"), options_of(1), 300);
     other = options_of(2);
     other.task = R"json({"budget": {"candidates": 77}, "reference": "y = x & (x - 1u)", "target": {}})json";
-    search("d", space_of(), other, 300);
+    search("d", small_space(), other, 300);
     for (const char* name : {"b", "c"}) {
         std::vector<Archive> beside;
         beside.push_back(opened(name));
@@ -352,7 +352,7 @@ TEST_F(Report, RefusesOtherTasksBeside) {
 
 TEST_F(Report, EscapesWhateverNamesHold) {
     const std::string bad = "<script>alert('x')</script> & \"quoted\" ]]> \x01\xFF\xC3 µ→𝛼 \xED\xA0\x80";
-    Space space = space_of();
+    Space space = small_space();
     space.sites[0].name = bad;
     space.tunables.push_back({.name = bad + "2", .values = {1, 2}});
     Options options = options_of(2);
@@ -372,14 +372,14 @@ TEST_F(Report, EscapesWhateverNamesHold) {
 }
 
 TEST_F(Report, ShowsTunables) {
-    Space space = space_of();
+    Space space = small_space();
     space.tunables.push_back({.name = "tile", .values = {32, 64}});
     search("a", space, options_of(2), 3000);
     EXPECT_THAT(html("a"), testing::ContainsRegex("tile = (32|64)"));
 }
 
 TEST_F(Report, IsOfAnEmptyArchiveToo) {
-    ASSERT_TRUE(Search::open(path("a"), space_of(), options_of(1)));
+    ASSERT_TRUE(Search::open(path("a"), small_space(), options_of(1)));
     const std::string page = html("a");
     const Xml xml(page);
     EXPECT_THAT(page, AllOf(HasSubstr("Nothing right was found"), HasSubstr("no end is noted"),
@@ -390,22 +390,22 @@ TEST_F(Report, IsOfAnEmptyArchiveToo) {
 TEST_F(Report, HasAMapOfAsManyAxesAsThereAre) {
     Options options = options_of(2);
     options.axes.clear();
-    search("none", space_of(), options, 3000);
+    search("none", small_space(), options, 3000);
     const std::string none = html("none");
     EXPECT_THAT(none, AllOf(Not(HasSubstr("id=\"cells\"")), HasSubstr("lowest cost")));
-    search("one", space_of(), options_of(2), 3000);
+    search("one", small_space(), options_of(2), 3000);
     EXPECT_THAT(html("one"), AllOf(HasSubstr("cells-map-title"), Not(HasSubstr("error ↑"))));
     options.axes = {{"instructions", {2, 4, 8}}, {"error", {1, 2}}};
-    search("two", space_of(), options, 3000);
+    search("two", small_space(), options, 3000);
     const std::string two = html("two");
     EXPECT_THAT(two, AllOf(HasSubstr("error ↑"), HasSubstr("of 12 cells")));
     for (const std::string& page : {none, two}) const Xml xml(page);
 }
 
 TEST_F(Report, IsOfOneMomentWhileASearchWrites) {
-    auto made = Search::open(path("a"), space_of(), options_of(1));
+    auto made = Search::open(path("a"), small_space(), options_of(1));
     ASSERT_TRUE(made);
-    const auto gate = columns(space_of(), lowest_bit_off());
+    const auto gate = columns(small_space(), lowest_bit_off());
     std::atomic<bool> stop = false;
     std::thread writer([&] {
         Gate* const gates[] = {gate->get()};
@@ -434,7 +434,7 @@ TEST_F(Report, MergesToTheBestOfEachCell) {
     std::map<std::vector<std::uint32_t>, double> best;
     for (const std::uint64_t seed : {1u, 2u, 3u}) {
         const std::string name = std::to_string(seed);
-        search(name, space_of(), options_of(seed), 1500);
+        search(name, small_space(), options_of(seed), 1500);
         for (const auto& [cell, cost] : costs_of(opened(name))) {
             const auto found = best.try_emplace(cell, cost).first;
             found->second = std::min(found->second, cost);
@@ -465,7 +465,7 @@ TEST_F(Report, MergesToTheBestOfEachCell) {
 TEST_F(Report, MergesWhatWasFoundOtherwise) {
     const auto told = [&](const char* name, const std::vector<Result>& said) {
         auto made =
-            Search::open(path(name), space_of(), {.axes = {{"error", {}}}, .block = 8, .refine = false});
+            Search::open(path(name), small_space(), {.axes = {{"error", {}}}, .block = 8, .refine = false});
         ASSERT_TRUE(made) << message(made.error());
         const auto candidates = made->ask(said.size());
         ASSERT_TRUE(candidates && candidates->size() == said.size());
@@ -505,7 +505,7 @@ TEST_F(Report, MergesWhatWasFoundOtherwise) {
 
 TEST_F(Report, MergesInAnyOrderAndInParts) {
     for (const std::uint64_t seed : {1u, 2u, 3u})
-        search(std::to_string(seed), space_of(), options_of(seed), 800 + 100 * seed);
+        search(std::to_string(seed), small_space(), options_of(seed), 800 + 100 * seed);
     ASSERT_TRUE(merged({"1", "2", "3"}, "all"));
     const std::string all = exported("all");
     const std::vector<std::vector<std::string>> orders = {
@@ -523,7 +523,7 @@ TEST_F(Report, MergesInAnyOrderAndInParts) {
 }
 
 TEST_F(Report, MergedWithItselfIsItself) {
-    search("a", space_of(), options_of(4), 1500);
+    search("a", small_space(), options_of(4), 1500);
     ASSERT_TRUE(merged({"a", "a"}, "twice"));
     EXPECT_EQ(exported("twice"), exported("a"));
     ASSERT_TRUE(merged({"twice"}, "again"));
@@ -531,14 +531,14 @@ TEST_F(Report, MergedWithItselfIsItself) {
 }
 
 TEST_F(Report, OfACollectionIsNoSearch) {
-    search("a", space_of(), options_of(4), 300);
-    search("b", space_of(), options_of(5), 300);
+    search("a", small_space(), options_of(4), 300);
+    search("b", small_space(), options_of(5), 300);
     ASSERT_TRUE(merged({"a", "b"}, "all"));
     EXPECT_EQ(merged({"a", "b"}, "all").error().code, Errc::archive_failed);  // it exists
     EXPECT_EQ(merged({}, "none").error().code, Errc::argument_invalid);
     EXPECT_FALSE(merged({"a", "nothing"}, "none"));
     EXPECT_FALSE(std::filesystem::exists(path("none")));
-    const auto search = Search::open(path("all"), space_of(), options_of(4));
+    const auto search = Search::open(path("all"), small_space(), options_of(4));
     ASSERT_FALSE(search);
     EXPECT_THAT(message(search.error()), HasSubstr("a collection of searches"));
     std::vector<Archive> beside;
@@ -550,8 +550,8 @@ TEST_F(Report, OfACollectionIsNoSearch) {
 TEST_F(Report, MergesSearchesWithOtherOperators) {
     Options options = options_of(4);
     options.operators = {{"fresh", 1}, {"umad", 1}};
-    search("a", space_of(), options, 400);
-    search("b", space_of(), options_of(5), 400);
+    search("a", small_space(), options, 400);
+    search("b", small_space(), options_of(5), 400);
     ASSERT_TRUE(merged({"a", "b"}, "all"));
     const auto operators_in = [&](std::string_view name) {
         std::multiset<std::string> made;

@@ -21,7 +21,7 @@ using testing::Lt;
 using testing::Not;
 using testing::SizeIs;
 
-constexpr std::string_view relu = R"json({
+constexpr std::string_view relu_task = R"json({
   "workload": {"template": "elementwise/simple", "shapes": [{"n": 37}], "regimes": ["usual"],
                "wanted": {"function": {"expr": "y = max(x, 0)"}}, "absolute": 1e-3},
   "sites": {
@@ -40,7 +40,7 @@ constexpr std::string_view relu = R"json({
 })json";
 
 std::string with(std::string_view from, std::string_view to) {
-    std::string text(relu);
+    std::string text(relu_task);
     const std::size_t at = text.find(from);
     EXPECT_NE(at, std::string::npos) << from;
     return text.replace(at, from.size(), to);

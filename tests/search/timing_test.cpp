@@ -18,6 +18,7 @@
 #include "ptxgraft/search_measurements.hpp"
 #include "ptxgraft/search_report.hpp"
 #include "ptxgraft/search_task.hpp"
+#include "search/loop.hpp"
 #include "support/paths.hpp"
 
 namespace ptxgraft::search {
@@ -34,7 +35,7 @@ using testing::Not;
 using testing::SizeIs;
 using namespace std::chrono_literals;
 
-constexpr std::string_view floats = "add.f32\nmul.f32\nfma.rn.f32\nsub.f32\n";
+constexpr std::string_view sums_and_products = "add.f32\nmul.f32\nfma.rn.f32\nsub.f32\n";
 
 // Machine code that is its own PTX: the fake GPU (tests/measure/fake_worker.cpp) runs it, and takes 0.07 ms
 // and 0.01 ms for each arithmetic instruction.
@@ -61,21 +62,21 @@ measure::Protocol protocol() {
     return made;
 }
 
-struct Fixture {
+struct SquareFixture {
     Space space;
     Workloads kernels;
 };
-const Fixture& square() {
-    static const Fixture fixture = [] {
+const SquareFixture& square() {
+    static const SquareFixture fixture = [] {
         auto workload = measure::Workload::parse(measure::square);
         EXPECT_TRUE(workload) << describe(workload.error());
-        auto machine = stack::Machine::make(*stack::InstructionSet::parse(floats),
+        auto machine = stack::Machine::make(*stack::InstructionSet::parse(sums_and_products),
                                             *workload->skeleton().site("function"));
         EXPECT_TRUE(machine) << describe(machine.error());
         Space space{.sites = {{"function", *machine, {}, 12}}, .constants = {1, 2}};
         auto kernels = Workloads::make(space, *workload);
         EXPECT_TRUE(kernels) << message(kernels.error());
-        return Fixture{std::move(space), std::move(*kernels)};
+        return SquareFixture{std::move(space), std::move(*kernels)};
     }();
     return fixture;
 }
@@ -88,7 +89,7 @@ Candidate candidate_of(const std::string& program, std::uint64_t index = 0) {
     made.genome.programs.push_back(*parsed);
     return made;
 }
-std::vector<Result> judged(Gate& gate, const std::vector<Candidate>& candidates) {
+std::vector<Result> all_judged(Gate& gate, const std::vector<Candidate>& candidates) {
     std::vector<Result> results(candidates.size());
     std::vector<const Candidate*> in;
     std::vector<Result*> out;
@@ -99,11 +100,6 @@ std::vector<Result> judged(Gate& gate, const std::vector<Candidate>& candidates)
     gate.evaluate(in, out);
     return results;
 }
-template <class T> T made(Expected<T> result) {
-    EXPECT_TRUE(result) << describe(result.error());
-    return std::move(result).value();
-}
-
 const std::string fma = "x x 1.0 fma.rn.f32 -> y", mul_add = "x x mul.f32 1.0 add.f32 -> y",
                   four = "x x 1.0 fma.rn.f32 0.0 add.f32 0.0 add.f32 0.0 add.f32 -> y";
 
@@ -114,7 +110,7 @@ TEST(TimedSearch, WhatIsRightOnThePoolsEmulatorIsFound) {
     const Figures figures{.axes = {Objective::instructions, Objective::error}};
     const auto gate = made(checking(square().space, square().kernels, pool, {.figures = figures}));
     const std::vector<Result> results =
-        judged(*gate, {candidate_of(fma), candidate_of("x x add.f32 -> y"), candidate_of(mul_add)});
+        all_judged(*gate, {candidate_of(fma), candidate_of("x x add.f32 -> y"), candidate_of(mul_add)});
     EXPECT_EQ(results[0].status, Status::ok) << results[0].detail;
     EXPECT_EQ(results[0].descriptor[0], 1);
     EXPECT_LE(results[0].descriptor[1], 1);
@@ -139,7 +135,7 @@ TEST(TimedSearch, ThePolicyIsAskedBeforeAnythingIsAssembled) {
         const auto program = stack::parse(text, *machine);
         EXPECT_TRUE(program) << describe(program.error(), text);
         candidate.genome.programs.push_back(*program);
-        return judged(*gate, {candidate})[0];
+        return all_judged(*gate, {candidate})[0];
     };
     EXPECT_EQ(verdict("x x add.f32 -> y").status, Status::ok);
     EXPECT_EQ(verdict("%tid.x cvt.rn.f32.u32 -> y").status, Status::ok);
@@ -183,8 +179,8 @@ TEST(TimedSearch, RatiosAreThoseOfTheScript) {
     const auto gate = made(timing(square().space, square().kernels, pool,
                                   {.protocol = protocol(), .assembler = assembler, .figures = figures}));
     const std::vector<Result> results =
-        judged(*gate, {candidate_of(four, 0), candidate_of(fma, 1), candidate_of("x x add.f32 -> y", 2),
-                       candidate_of(mul_add, 3)});
+        all_judged(*gate, {candidate_of(four, 0), candidate_of(fma, 1), candidate_of("x x add.f32 -> y", 2),
+                           candidate_of(mul_add, 3)});
     EXPECT_EQ(results[1].status, Status::ok) << results[1].detail;
     EXPECT_NEAR(results[1].cost, 0.8, 0.005);
     EXPECT_LT(results[1].low, results[1].high);
@@ -209,7 +205,7 @@ TEST(TimedSearch, AGateWhosePoolIsSickEndsTheSearch) {
     impossible.lock_folder = "/nowhere";  // no session opens
     const auto gate = made(
         timing(square().space, square().kernels, pool, {.protocol = impossible, .assembler = assembler}));
-    EXPECT_THROW(judged(*gate, {candidate_of(fma)}), std::runtime_error);
+    EXPECT_THROW(all_judged(*gate, {candidate_of(fma)}), std::runtime_error);
 }
 
 struct Found {
@@ -483,7 +479,7 @@ TEST(TimedSearch, LuckStaysBehind) {
     const char* const equal[] = {"x x mul.f32 1.0 add.f32 -> y", "1.0 x x mul.f32 add.f32 -> y"};
     for (int k = 0; k < 30; ++k)
         candidates.push_back(candidate_of(equal[k % 2], static_cast<std::uint64_t>(k)));
-    const std::vector<Result> results = judged(*gate, candidates);
+    const std::vector<Result> results = all_judged(*gate, candidates);
     const auto luckiest = std::ranges::min_element(results, {}, &Result::cost);
     std::vector<Elite> elites;
     for (std::size_t k = 0; k < results.size(); ++k)

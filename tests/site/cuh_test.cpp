@@ -72,8 +72,8 @@ Compiled with_command(const std::string& compiler, const std::filesystem::path& 
     return compiled;
 }
 
-const std::string nvcc = PTXGRAFT_NVCC_PROGRAM;
-const std::string clang = PTXGRAFT_CLANG_PROGRAM;
+const std::string nvcc = test::program_path("nvcc");
+const std::string clang = test::program_path("clang++");
 const std::string clang_command =
     clang +
     " -x cuda --cuda-gpu-arch=sm_75 --cuda-device-only -nocudainc -nocudalib -std=c++17 -S "

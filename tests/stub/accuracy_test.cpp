@@ -33,13 +33,13 @@ LargestError error_of(std::string_view signature, std::string_view text, const R
     EXPECT_TRUE(found) << describe(found.error(), text);
     return found ? *found : LargestError{.error = -1};
 }
-std::uint64_t bits_of(float x) { return std::bit_cast<std::uint32_t>(x); }
+std::uint64_t word_of(float x) { return std::bit_cast<std::uint32_t>(x); }
 
 TEST(Accuracy, RangesOfFloats) {
     EXPECT_EQ(inputs_between(Type::f32, -8, 8),
-              (std::vector<InputRange>{{0, bits_of(8)}, {0x80000000, bits_of(-8)}}));
-    EXPECT_EQ(inputs_between(Type::f32, 1, 2), (std::vector<InputRange>{{bits_of(1), bits_of(2)}}));
-    EXPECT_EQ(inputs_between(Type::f32, -2, -1), (std::vector<InputRange>{{bits_of(-1), bits_of(-2)}}));
+              (std::vector<InputRange>{{0, word_of(8)}, {0x80000000, word_of(-8)}}));
+    EXPECT_EQ(inputs_between(Type::f32, 1, 2), (std::vector<InputRange>{{word_of(1), word_of(2)}}));
+    EXPECT_EQ(inputs_between(Type::f32, -2, -1), (std::vector<InputRange>{{word_of(-1), word_of(-2)}}));
     EXPECT_EQ(inputs_between(Type::f32, 0, 0), (std::vector<InputRange>{{0, 0}, {0x80000000, 0x80000000}}));
     EXPECT_EQ(inputs_between(Type::f32, -infinite, 0),
               (std::vector<InputRange>{{0, 0}, {0x80000000, 0xFF800000}}));
@@ -58,10 +58,10 @@ TEST(Accuracy, FindsTheLargestErrorAndWhere) {
     const LargestError found =
         error_of("in f32 x, out f32 y", "x 3.0 max.f32 -> y", function([](double x) { return x; }), absolute);
     EXPECT_EQ(found.error, 2);
-    EXPECT_EQ(found.input, bits_of(1));
+    EXPECT_EQ(found.input, word_of(1));
     EXPECT_EQ(found.expected, 1);
     EXPECT_EQ(found.result, 3);
-    EXPECT_EQ(found.inputs, bits_of(1.25f) - bits_of(1) + 1);
+    EXPECT_EQ(found.inputs, word_of(1.25f) - word_of(1) + 1);
     EXPECT_TRUE(found.is_complete);
     ErrorOptions options = absolute;
     options.measure = ErrorMeasure::relative;
@@ -135,8 +135,8 @@ TEST(Accuracy, StopsPastALimitTheSameWithAnyNumberOfThreads) {
     const LargestError one = error_of("in f32 x, out f32 y", program, reference, options);
     EXPECT_FALSE(one.is_complete);
     EXPECT_EQ(one.error, 1);
-    EXPECT_GT(one.input, bits_of(0.5f));
-    EXPECT_LT(one.inputs, bits_of(1) / 4);
+    EXPECT_GT(one.input, word_of(0.5f));
+    EXPECT_LT(one.inputs, word_of(1) / 4);
     for (const unsigned threads : {2u, 5u}) {
         options.threads = threads;
         const LargestError other = error_of("in f32 x, out f32 y", program, reference, options);

@@ -15,12 +15,12 @@ using stack::Constants;
 
 constexpr stack::CompileOptions as_data{.hash = true, .constants = Constants::data};
 
-const Signature& signature() {
+const Signature& constants_signature() {
     static const Signature made = *Signature::parse("mod f32 acc, in f32 bias, mod u32 n, mod f64 wide");
     return made;
 }
 Stub compiled(std::string_view text, const stack::CompileOptions& options = as_data) {
-    auto stub = stack::compile(text, signature(), {.compile = options});
+    auto stub = stack::compile(text, constants_signature(), {.compile = options});
     EXPECT_TRUE(stub) << describe(stub.error(), text);
     return *stub;
 }
@@ -111,8 +111,8 @@ TEST(StackConstants, EqualConstantsAreNotShared) {
 
 TEST(StackConstants, ExpressionsHaveThem) {
     const ExpressionOptions options{.constants = Constants::data};
-    const auto one = compile_expression("acc = acc * 2.0 + bias * 0.5", signature(), options),
-               other = compile_expression("acc = acc * 1.5 + bias * 0.25", signature(), options);
+    const auto one = compile_expression("acc = acc * 2.0 + bias * 0.5", constants_signature(), options),
+               other = compile_expression("acc = acc * 1.5 + bias * 0.25", constants_signature(), options);
     ASSERT_TRUE(one && other);
     EXPECT_EQ(one->ptx(), other->ptx());
     EXPECT_TRUE(one->has_structure_of(*other));
@@ -120,7 +120,7 @@ TEST(StackConstants, ExpressionsHaveThem) {
 }
 
 TEST(StackConstants, MoreThanABankHoldsIsAnError) {
-    const stack::Machine machine = *stack::Machine::make(stack::find_set("f32"), signature());
+    const stack::Machine machine = *stack::Machine::make(stack::find_set("f32"), constants_signature());
     stack::Program program;
     const auto add = stack::parse("acc bias add.f32 -> acc", machine)->code[2];
     program.code.push_back({stack::Opcode::input, 0, 0, 0});
@@ -195,7 +195,7 @@ TEST(StackConstants, RandomProgramsHaveOneStructure) {
 }
 
 TEST(StackConstants, BatchesHaveThem) {
-    const stack::Machine machine = *stack::Machine::make(stack::find_set("f32"), signature());
+    const stack::Machine machine = *stack::Machine::make(stack::find_set("f32"), constants_signature());
     std::vector<stack::Program> programs;
     for (int i = 0; i < 500; ++i)
         programs.push_back(*stack::parse(

@@ -83,7 +83,7 @@ double div_odd(double a, double b) {
 
 // ---- operations on bits
 
-Word canonical(Type t, Word w) {
+Word canonical_value(Type t, Word w) {
     return std::isnan(double_of(t, w)) ? round_to(t, std::numeric_limits<double>::quiet_NaN()) : w;
 }
 float f32_of(Word w) { return std::bit_cast<float>(static_cast<std::uint32_t>(w)); }
@@ -110,8 +110,8 @@ Word float_fma(Type t, Word a, Word b, Word c) {
 }
 Word float_min_max(bool max, Type t, Word a, Word b) {
     const double x = double_of(t, a), y = double_of(t, b);
-    if (std::isnan(x)) return canonical(t, b);
-    if (std::isnan(y)) return canonical(t, a);
+    if (std::isnan(x)) return canonical_value(t, b);
+    if (std::isnan(y)) return canonical_value(t, a);
     if (x == y) return std::signbit(x) == max ? b : a;
     return (x < y) != max ? a : b;
 }
@@ -226,9 +226,9 @@ class Generator {
         constexpr double specials[] = {0.0,       -0.0, 1,      -1,           0.5,
                                        3,         1e30, -1e-30, 65504,        HUGE_VAL,
                                        -HUGE_VAL, 6e-8, 1e-40,  2147483648.0, -4e9};
-        if (pick(3) == 0) return canonical(t, round_to(t, specials[pick(std::size(specials))]));
+        if (pick(3) == 0) return canonical_value(t, round_to(t, specials[pick(std::size(specials))]));
         if (pick(24) == 0) return round_to(t, std::numeric_limits<double>::quiet_NaN());
-        return pick(2) == 0 ? canonical(t, any)
+        return pick(2) == 0 ? canonical_value(t, any)
                             : round_to(t, std::ldexp(static_cast<double>(any % 2001) - 1000,
                                                      static_cast<int>(pick(16)) - 10));
     }
@@ -446,7 +446,7 @@ class Generator {
         const Word sign = Word{1} << (bits(t) - 1);
         return {f == 5 ? "(-" + a.text + ")" : call(functions[f], {a.text}), map([&](std::size_t i) {
                     const double x = double_of(t, a.values[i]);
-                    if (std::isnan(x)) return canonical(t, a.values[i]);
+                    if (std::isnan(x)) return canonical_value(t, a.values[i]);
                     if (f == 0 || f == 5) return f == 0 ? a.values[i] & ~sign : a.values[i] ^ sign;
                     return round_to(t, f == 1   ? std::floor(x)
                                        : f == 2 ? std::ceil(x)

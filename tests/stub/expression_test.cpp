@@ -30,14 +30,14 @@ Signature signature_of(std::string_view text) {
 
 // ---- what they compute
 
-struct Row {
+struct ExpressionRow {
     const char* signature;
     const char* text;
     std::vector<std::uint64_t> inputs;  // of all registers; those of `out` operands are not read
     std::vector<std::uint64_t> expected;
 };
 
-const Row rows[] = {
+const ExpressionRow rows[] = {
     {"mod f32 acc, in f32 bias", "acc = max(acc + bias, 0)", {f(1), f(2)}, {f(3), f(2)}},
     {"mod f32 acc, in f32 bias", "acc = max(acc + bias, 0)", {f(1), f(-2)}, {f(0), f(-2)}},
     // C's precedence
@@ -188,7 +188,7 @@ const Row rows[] = {
 };
 
 TEST(Expression, ComputesOnTheEmulator) {
-    for (const Row& row : rows) {
+    for (const ExpressionRow& row : rows) {
         SCOPED_TRACE(row.text);
         const Signature signature = signature_of(row.signature);
         const auto stub = compile_expression(row.text, signature);
@@ -203,7 +203,7 @@ TEST(Expression, ComputesOnTheEmulator) {
 }
 
 TEST(Expression, EvaluatesToTheSame) {
-    for (const Row& row : rows) {
+    for (const ExpressionRow& row : rows) {
         SCOPED_TRACE(row.text);
         const Signature signature = signature_of(row.signature);
         const auto machine = stack::Machine::make(expression_set(), signature);
@@ -220,7 +220,7 @@ TEST(Expression, EvaluatesToTheSame) {
 }
 
 TEST(Expression, ItsProgramIsATextOfTheStackLanguage) {
-    for (const Row& row : rows) {
+    for (const ExpressionRow& row : rows) {
         SCOPED_TRACE(row.text);
         const auto machine = stack::Machine::make(expression_set(), signature_of(row.signature));
         const auto program = parse_expression(row.text, *machine);

@@ -22,7 +22,7 @@ using test::f, test::number, test::Words;
 
 constexpr std::uint64_t any = 0xA5A5A5A5;  // what an `out` holds before
 
-struct Row {
+struct PeerRow {
     const char* name;
     const char* signature;
     const char* program;
@@ -32,9 +32,9 @@ struct Row {
     stack::CompileOptions options = {};
 };
 
-std::ostream& operator<<(std::ostream& out, const Row& row) { return out << row.name; }
+std::ostream& operator<<(std::ostream& out, const PeerRow& row) { return out << row.name; }
 
-const stack::Program& parsed(const Row& row, const stack::Machine& machine) {
+const stack::Program& parsed(const PeerRow& row, const stack::Machine& machine) {
     static stack::Program program;
     auto read = stack::parse(row.program, machine);
     EXPECT_TRUE(read) << describe(read.error(), row.program);
@@ -42,7 +42,7 @@ const stack::Program& parsed(const Row& row, const stack::Machine& machine) {
     return program;
 }
 
-void expect_words(const Row& row, const test::Values& values, const Words& wanted) {
+void expect_words(const PeerRow& row, const test::Values& values, const Words& wanted) {
     ASSERT_EQ(values.size(), wanted.size());
     for (std::size_t r = 0; r < wanted.size(); ++r) {
         if (row.tolerance == 0)
@@ -52,10 +52,10 @@ void expect_words(const Row& row, const test::Values& values, const Words& wante
     }
 }
 
-class Peer : public testing::TestWithParam<Row> {};
+class Peer : public testing::TestWithParam<PeerRow> {};
 
 TEST_P(Peer, GivesItsNumbers) {
-    const Row& row = GetParam();
+    const PeerRow& row = GetParam();
     const auto signature = Signature::parse(row.signature);
     ASSERT_TRUE(signature) << describe(signature.error(), row.signature);
     const auto machine =
@@ -82,7 +82,7 @@ TEST_P(Peer, GivesItsNumbers) {
 constexpr const char* five = "out u32 o0, out u32 o1, out u32 o2, out u32 o3, out u32 o4";
 const Words unset(5, any);
 
-const Row alone[] = {
+const PeerRow alone[] = {
     {"ConstantsAndProduct", "out f32 z", "1.0 2.0 mul.ftz.f32 0.2 add.ftz.f32 -> z", {any}, {f(2.2f)}},
     {"SumOfSwapped",
      "in u32 x, in u32 y, out u32 z",

@@ -20,12 +20,12 @@ using stack::Opcode;
 using stack::Program;
 using stack::ProgramShape;
 using stack::Random;
-using Kind = ConstantSource::Kind;
+using SourceKind = ConstantSource::Kind;
 
 stack::Machine machine_of(const char* set, std::string_view signature) {
     return *stack::Machine::make(stack::find_set(set), *Signature::parse(signature));
 }
-const stack::Machine& machine() {
+const stack::Machine& usual_machine() {
     static const stack::Machine m = machine_of("standard", "mod f32 x, in f32 y");
     return m;
 }
@@ -86,7 +86,7 @@ TEST(ProgramRandom, SequencesHaveAboutAsMany) {
 
 // An expression of constants alone is one constant.
 TEST(ProgramRandom, TreesDependOnTheirOperands) {
-    const auto sampler = *stack::Sampler::make(machine());
+    const auto sampler = *stack::Sampler::make(usual_machine());
     stack::CompileOptions folding;
     folding.fold = true;
     std::size_t folded = 0;
@@ -94,15 +94,15 @@ TEST(ProgramRandom, TreesDependOnTheirOperands) {
     for (std::uint64_t n = 0; n < 500; ++n) {
         Random random(8, n);
         const Program program = sampler.program(random, 8);
-        const std::uint32_t before = compiler.compile(program, machine(), {})->instruction_count;
-        folded += compiler.compile(program, machine(), folding)->instruction_count < before;
+        const std::uint32_t before = compiler.compile(program, usual_machine(), {})->instruction_count;
+        folded += compiler.compile(program, usual_machine(), folding)->instruction_count < before;
     }
     EXPECT_EQ(folded, 0u);
 }
 
 TEST(ProgramRandom, SharedResultsAreComputedOnce) {
-    const auto shares = *stack::Sampler::make(machine(), {.shared = 0.5});
-    const auto never = *stack::Sampler::make(machine(), {.shared = 0});
+    const auto shares = *stack::Sampler::make(usual_machine(), {.shared = 0.5});
+    const auto never = *stack::Sampler::make(usual_machine(), {.shared = 0});
     std::size_t loads = 0;
     for (std::uint64_t n = 0; n < 200; ++n) {
         Random one(9, n), two(9, n);
@@ -128,7 +128,7 @@ TEST(ProgramRandom, IsTheSameEverywhere) {
         "x x x 9.66633 -6.087817 x neg.ftz.f32 y mul.f32 add.ftz.f32 div.approx.f32 max.ftz.f32 add.f32 -> "
         "x\n");
     std::set<std::vector<std::byte>> all;
-    const auto sampler = *stack::Sampler::make(machine());
+    const auto sampler = *stack::Sampler::make(usual_machine());
     for (std::uint64_t n = 0; n < 300; ++n) {
         Random one(4, n), two(4, n);
         const Program program = sampler.program(one, 10);
@@ -150,13 +150,13 @@ TEST(ProgramRandom, NumbersAreEven) {
 // ---- what is drawn ----------------------------------------------------------------------------------------
 
 TEST(ProgramRandom, WeightsSayWhatIsDrawn) {
-    const auto& set = machine().set();
+    const auto& set = usual_machine().set();
     std::vector<double> weights(set.entries().size(), 0);
     const auto add = static_cast<std::uint16_t>(set.find("add.f32")),
                mul = static_cast<std::uint16_t>(set.find("mul.f32"));
     weights[add] = 3, weights[mul] = 1;
     for (const ProgramShape shape : {ProgramShape::tree, ProgramShape::sequence}) {
-        const auto sampler = *stack::Sampler::make(machine(), {.shape = shape, .weights = weights});
+        const auto sampler = *stack::Sampler::make(usual_machine(), {.shape = shape, .weights = weights});
         std::map<std::uint16_t, int> counts;
         for (std::uint64_t n = 0; n < 500; ++n) {
             Random random(10, n);
@@ -169,7 +169,7 @@ TEST(ProgramRandom, WeightsSayWhatIsDrawn) {
 }
 
 std::vector<double> drawn(ConstantSource source, Type type = Type::f64, std::size_t count = 4000) {
-    const auto sampler = *stack::Sampler::make(machine(), {.constants = {std::move(source)}});
+    const auto sampler = *stack::Sampler::make(usual_machine(), {.constants = {std::move(source)}});
     Random random(11);
     std::vector<double> all;
     for (std::size_t k = 0; k < count; ++k) {
@@ -187,29 +187,29 @@ double mean(const std::vector<double>& all, double (*of)(double)) {
 }
 
 TEST(ProgramRandom, ConstantsComeFromTheirDistribution) {
-    const auto values = drawn({.kind = Kind::values, .values = {3.25, 12582912.0}}, Type::f32);
+    const auto values = drawn({.kind = SourceKind::values, .values = {3.25, 12582912.0}}, Type::f32);
     EXPECT_EQ(std::set<double>(values.begin(), values.end()), (std::set<double>{3.25, 12582912.0}));
-    const auto uniform = drawn({.kind = Kind::uniform, .low = -1, .high = 3});
+    const auto uniform = drawn({.kind = SourceKind::uniform, .low = -1, .high = 3});
     EXPECT_GE(*std::min_element(uniform.begin(), uniform.end()), -1);
     EXPECT_LE(*std::max_element(uniform.begin(), uniform.end()), 3);
     EXPECT_NEAR(mean(uniform, [](double x) { return x; }), 1, 0.1);
-    const auto normal = drawn({.kind = Kind::normal, .low = 5, .high = 2});
+    const auto normal = drawn({.kind = SourceKind::normal, .low = 5, .high = 2});
     EXPECT_NEAR(mean(normal, [](double x) { return x; }), 5, 0.15);
     EXPECT_NEAR(mean(normal, [](double x) { return (x - 5) * (x - 5); }), 4, 0.4);
-    const auto log = drawn({.kind = Kind::log_uniform, .low = 0x1p-6, .high = 0x1p10});
+    const auto log = drawn({.kind = SourceKind::log_uniform, .low = 0x1p-6, .high = 0x1p10});
     for (const double x : log) EXPECT_TRUE(std::fabs(x) >= 0x1p-6 && std::fabs(x) <= 0x1p10) << x;
     EXPECT_NEAR(mean(log, [](double x) { return std::log2(std::fabs(x)); }), 2, 0.3);
     EXPECT_NEAR(mean(log, [](double x) { return std::log2(std::fabs(x)) < -2 ? 1.0 : 0.0; }), 0.25, 0.03);
     EXPECT_NEAR(mean(log, [](double x) { return x < 0 ? 1.0 : 0.0; }), 0.5, 0.05);
-    const auto narrow = drawn({.kind = Kind::log_uniform, .low = 1, .high = 1.0625}, Type::f64, 500);
+    const auto narrow = drawn({.kind = SourceKind::log_uniform, .low = 1, .high = 1.0625}, Type::f64, 500);
     for (const double x : narrow) EXPECT_TRUE(std::fabs(x) >= 1 && std::fabs(x) <= 1.0625) << x;
-    const auto special = drawn({.kind = Kind::special}, Type::f32);
+    const auto special = drawn({.kind = SourceKind::special}, Type::f32);
     EXPECT_TRUE(std::any_of(special.begin(), special.end(), [](double x) { return std::isnan(x); }));
     EXPECT_TRUE(std::any_of(special.begin(), special.end(), [](double x) { return std::isinf(x); }));
     EXPECT_TRUE(std::any_of(special.begin(), special.end(), [](double x) { return x == 0x1p-149; }));
-    const auto whole = drawn({.kind = Kind::uniform, .low = 4, .high = 6}, Type::u32, 300);
+    const auto whole = drawn({.kind = SourceKind::uniform, .low = 4, .high = 6}, Type::u32, 300);
     EXPECT_EQ(std::set<double>(whole.begin(), whole.end()), (std::set<double>{4, 5, 6}));
-    const auto own = drawn({.kind = Kind::constants,
+    const auto own = drawn({.kind = SourceKind::constants,
                             .constants = {{stack::type_id(Type::u64), 0x9E3779B97F4A7C15},
                                           {stack::type_id(Type::u32), 0x64006400}}},
                            Type::u32, 20);
@@ -217,14 +217,14 @@ TEST(ProgramRandom, ConstantsComeFromTheirDistribution) {
 }
 
 TEST(ProgramRandom, ConstantsFitTheirTypes) {
-    const auto sampler = *stack::Sampler::make(machine());
+    const auto sampler = *stack::Sampler::make(usual_machine());
     Random random(12);
     for (stack::TypeId type = 0; type < stack::first_user_type; ++type) {
         for (int k = 0; k < 300; ++k) {
             const std::uint64_t bits = sampler.constant(random, type);
             Program program;
-            program.code = {stack::constant_instruction(machine(), {type, bits}, program.pool)};
-            const auto all = stack::constants_of(program, machine());
+            program.code = {stack::constant_instruction(usual_machine(), {type, bits}, program.pool)};
+            const auto all = stack::constants_of(program, usual_machine());
             if (type == stack::type_b8 || type == stack::type_b128) {
                 EXPECT_EQ(bits, 0u);
                 continue;
@@ -236,8 +236,8 @@ TEST(ProgramRandom, ConstantsFitTheirTypes) {
 }
 
 TEST(ProgramRandom, SiblingsPopAndPushTheSame) {
-    const auto sampler = *stack::Sampler::make(machine());
-    const auto& set = machine().set();
+    const auto sampler = *stack::Sampler::make(usual_machine());
+    const auto& set = usual_machine().set();
     Random random(13);
     const Instruction fma{Opcode::form, 0, static_cast<std::uint16_t>(set.find("fma.rn.f32")), 0};
     std::set<std::string> names;
@@ -254,14 +254,14 @@ TEST(ProgramRandom, SiblingsPopAndPushTheSame) {
 }
 
 TEST(ProgramRandom, InstructionsAreThere) {
-    const auto sampler = *stack::Sampler::make(machine());
+    const auto sampler = *stack::Sampler::make(usual_machine());
     Random random(14);
     std::map<Opcode, int> counts;
     std::vector<std::uint64_t> pool;
     for (int k = 0; k < 4000; ++k) {
         const Instruction i = sampler.instruction(random, pool);
         ++counts[i.opcode];
-        EXPECT_FALSE(stack::print(Program{{i}, pool, {}}, machine()).starts_with("!00"));
+        EXPECT_FALSE(stack::print(Program{{i}, pool, {}}, usual_machine()).starts_with("!00"));
     }
     EXPECT_NEAR(counts[Opcode::form], 2000, 200);
     EXPECT_NEAR(counts[Opcode::input], 1500, 200);
@@ -269,22 +269,24 @@ TEST(ProgramRandom, InstructionsAreThere) {
 
 TEST(ProgramRandom, OptionsThatMakeNoSenseAreErrors) {
     const auto code = [](const stack::SamplerOptions& options) {
-        const auto sampler = stack::Sampler::make(machine(), options);
+        const auto sampler = stack::Sampler::make(usual_machine(), options);
         return sampler ? Errc::ok : sampler.error().code;
     };
     EXPECT_EQ(code({}), Errc::ok);
     EXPECT_EQ(code({.weights = {1, 2}}), Errc::argument_invalid);
-    EXPECT_EQ(code({.weights = std::vector<double>(machine().set().entries().size(), -1)}),
+    EXPECT_EQ(code({.weights = std::vector<double>(usual_machine().set().entries().size(), -1)}),
               Errc::argument_invalid);
-    EXPECT_EQ(code({.weights = std::vector<double>(machine().set().entries().size(), NAN)}),
+    EXPECT_EQ(code({.weights = std::vector<double>(usual_machine().set().entries().size(), NAN)}),
               Errc::argument_invalid);
-    EXPECT_EQ(code({.constants = {{.kind = Kind::values}}}), Errc::argument_invalid);
-    EXPECT_EQ(code({.constants = {{.kind = Kind::constants}}}), Errc::argument_invalid);
-    EXPECT_EQ(code({.constants = {{.kind = Kind::uniform, .low = 2, .high = 1}}}), Errc::argument_invalid);
-    EXPECT_EQ(code({.constants = {{.kind = Kind::log_uniform, .low = 0, .high = 1}}}),
+    EXPECT_EQ(code({.constants = {{.kind = SourceKind::values}}}), Errc::argument_invalid);
+    EXPECT_EQ(code({.constants = {{.kind = SourceKind::constants}}}), Errc::argument_invalid);
+    EXPECT_EQ(code({.constants = {{.kind = SourceKind::uniform, .low = 2, .high = 1}}}),
               Errc::argument_invalid);
-    EXPECT_EQ(code({.constants = {{.kind = Kind::normal, .low = 0, .high = -1}}}), Errc::argument_invalid);
-    EXPECT_EQ(code({.constants = {{.kind = Kind::special, .weight = -1}}}), Errc::argument_invalid);
+    EXPECT_EQ(code({.constants = {{.kind = SourceKind::log_uniform, .low = 0, .high = 1}}}),
+              Errc::argument_invalid);
+    EXPECT_EQ(code({.constants = {{.kind = SourceKind::normal, .low = 0, .high = -1}}}),
+              Errc::argument_invalid);
+    EXPECT_EQ(code({.constants = {{.kind = SourceKind::special, .weight = -1}}}), Errc::argument_invalid);
     EXPECT_EQ(code({.constant_share = 1.5}), Errc::argument_invalid);
     EXPECT_EQ(code({.shared = NAN}), Errc::argument_invalid);
     EXPECT_EQ(code({.words = -0.5}), Errc::argument_invalid);

@@ -19,7 +19,7 @@ using stack::Opcode;
 using stack::Program;
 using stack::ProgramView;
 
-const stack::Machine& machine() {
+const stack::Machine& simplifying_machine() {
     static const stack::Machine m =
         *stack::Machine::make(stack::find_set("standard"),
                               *Signature::parse("mod f32 x, in f32 y, mod u32 n, out pred p, mod f64 d"),
@@ -77,15 +77,16 @@ TEST(ProgramBypass, APolynomialLosesADegree) {
 }
 
 TEST(ProgramBypass, OperandsOfOtherTypesAreDropped) {
-    EXPECT_EQ(bypassed("x y  x y setp.lt.f32  selp.f32 -> x", 5, 0, machine()), "y -> x");
-    EXPECT_EQ(bypassed("x y  x y setp.lt.f32  selp.f32 -> x", 5, 1, machine()), "x -> x");
+    EXPECT_EQ(bypassed("x y  x y setp.lt.f32  selp.f32 -> x", 5, 0, simplifying_machine()), "y -> x");
+    EXPECT_EQ(bypassed("x y  x y setp.lt.f32  selp.f32 -> x", 5, 1, simplifying_machine()), "x -> x");
 }
 
 TEST(ProgramBypass, NothingHappensWhereThereIsNoSuchOperand) {
     EXPECT_EQ(bypassed("x y add.f32 -> x", 0, 0), "none") << "no instruction";
     EXPECT_EQ(bypassed("x y add.f32 -> x", 99, 0), "none") << "no place";
-    EXPECT_EQ(bypassed("x y setp.lt.f32 -> p", 2, 0, machine()), "none") << "none of the result's type";
-    EXPECT_EQ(bypassed("n cvt.rn.f32.u32 -> x", 1, 0, machine()), "none");
+    EXPECT_EQ(bypassed("x y setp.lt.f32 -> p", 2, 0, simplifying_machine()), "none")
+        << "none of the result's type";
+    EXPECT_EQ(bypassed("n cvt.rn.f32.u32 -> x", 1, 0, simplifying_machine()), "none");
 }
 
 // ---- live code --------------------------------------------------------------------------------------------
@@ -135,25 +136,26 @@ TEST(ProgramLive, DeadCodeIsDead) {
     test::RandomPrograms random(3);
     std::size_t dead = 0, alive = 0;
     for (int n = 0; n < 3000; ++n) {
-        Program program = random.program(machine(), 60);
+        Program program = random.program(simplifying_machine(), 60);
         std::erase_if(program.code, [](const Instruction& i) { return i.opcode >= Opcode::repeat; });
         for (stack::Routine& r : program.routines)
             std::erase_if(r.results,
                           [](stack::TypeId t) { return t == stack::type_b8 || t == stack::type_b128; });
-        const auto places = stack::live_code(program, machine());
+        const auto places = stack::live_code(program, simplifying_machine());
         ASSERT_TRUE(places);
         ASSERT_TRUE(std::is_sorted(places->begin(), places->end()));
         alive += places->size();
         // Values that nobody needs may hold others in their places: forms alone can go by themselves.
-        const auto hash = stack::dataflow_hash(program, machine(), stack::mutated);
+        const auto hash = stack::dataflow_hash(program, simplifying_machine(), stack::mutated);
         for (std::uint32_t at = 0; at < program.code.size(); ++at) {
             if (std::binary_search(places->begin(), places->end(), at)) continue;
             ++dead;
             if (program.code[at].opcode != Opcode::constant) continue;
             program.code[at].payload ^= 1;  // of what is dead the value does not count
-            EXPECT_EQ(stack::dataflow_hash(program, machine(), stack::mutated).value(), hash.value())
+            EXPECT_EQ(stack::dataflow_hash(program, simplifying_machine(), stack::mutated).value(),
+                      hash.value())
                 << at << "\n"
-                << stack::print(program, machine());
+                << stack::print(program, simplifying_machine());
             program.code[at].payload ^= 1;
         }
     }
@@ -199,22 +201,23 @@ TEST(ProgramConstants, ThatAreDataAreFound) {
     test::RandomPrograms random(5);
     std::size_t found = 0;
     for (int n = 0; n < 1500; ++n) {
-        Program program = random.program(machine(), 60);
+        Program program = random.program(simplifying_machine(), 60);
         stack::CompileOptions options = stack::mutated;
         options.constants = stack::Constants::data;
-        const auto stub = stack::make_stub(program, machine(), options);
-        const auto places = stack::data_constants(program, machine());
+        const auto stub = stack::make_stub(program, simplifying_machine(), options);
+        const auto places = stack::data_constants(program, simplifying_machine());
         ASSERT_EQ(stub.has_value(), places.has_value());
         if (!stub) continue;
         ASSERT_EQ(places->size(), stub->constants().size());
         for (std::size_t k = 0; k < places->size(); ++k) {
             const auto& [place, constant] = (*places)[k];
-            EXPECT_EQ(constant.bits, stub->constants()[k]) << k << "\n" << stack::print(program, machine());
+            EXPECT_EQ(constant.bits, stub->constants()[k]) << k << "\n"
+                                                           << stack::print(program, simplifying_machine());
             if (place.at == stack::CodePlace::none) continue;
             ++found;
             Program other = program;
-            stack::set_constant(other, machine(), place, constant.bits ^ 1);
-            const auto changed = stack::make_stub(other, machine(), options);
+            stack::set_constant(other, simplifying_machine(), place, constant.bits ^ 1);
+            const auto changed = stack::make_stub(other, simplifying_machine(), options);
             ASSERT_TRUE(changed);
             EXPECT_EQ(changed->constants()[k], constant.bits ^ 1);
         }
@@ -248,18 +251,19 @@ TEST(ProgramSimplify, KeepsTheDataflow) {
     test::RandomPrograms random(7);
     std::size_t smaller = 0, same = 0, none = 0, before = 0, after = 0, flat = 0;
     for (int n = 0; n < 3000; ++n) {
-        const Program program = n % 5 == 0 ? random.any_bytes(machine(), 60) : random.program(machine(), 60);
+        const Program program = n % 5 == 0 ? random.any_bytes(simplifying_machine(), 60)
+                                           : random.program(simplifying_machine(), 60);
         stack::CompileOptions options = n % 4 == 0 ? random.any() : random.lenient();
         if (n % 7 == 0) options.constants = stack::Constants::data;
-        const auto hash = stack::dataflow_hash(program, machine(), options);
-        const auto simple = stack::simplify(program, machine(), options);
+        const auto hash = stack::dataflow_hash(program, simplifying_machine(), options);
+        const auto simple = stack::simplify(program, simplifying_machine(), options);
         ASSERT_EQ(hash.has_value(), simple.has_value());
         if (!hash) {
             EXPECT_EQ(simple.error().code, hash.error().code);
             ++none;
             continue;
         }
-        EXPECT_EQ(stack::dataflow_hash(*simple, machine(), options).value(), *hash);
+        EXPECT_EQ(stack::dataflow_hash(*simple, simplifying_machine(), options).value(), *hash);
         const auto work = [](const Program& p) {
             auto count = std::count_if(p.code.begin(), p.code.end(),
                                        [](const Instruction& i) { return i.opcode != Opcode::assign; });
@@ -272,8 +276,8 @@ TEST(ProgramSimplify, KeepsTheDataflow) {
         options.hash = true;
         stack::Compiler compiler;
         if (!simple->routines.empty() || has_brackets(*simple)) continue;  // they may skip now and then
-        EXPECT_EQ(compiler.compile(*simple, machine(), options)->skipped, 0u)
-            << stack::print(*simple, machine());
+        EXPECT_EQ(compiler.compile(*simple, simplifying_machine(), options)->skipped, 0u)
+            << stack::print(*simple, simplifying_machine());
         ++flat;
     }
     EXPECT_GT(smaller, 1500u);

@@ -23,7 +23,7 @@ std::uint64_t wanted(const char* name, std::uint64_t otherwise) {
     return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
 }
 
-const stack::Machine& machine() {
+const stack::Machine& machine_of_known_forms() {
     static const stack::Machine made = [] {
         std::string text;
         for (const test::KnownForm& f : test::known_forms()) text += f.name + "\n";
@@ -39,7 +39,7 @@ const stack::Machine& machine() {
 
 test::Values random_values(test::RandomPrograms& random, std::size_t count) {
     test::Values values;
-    for (const Type t : test::registers_of(machine().signature())) {
+    for (const Type t : test::registers_of(machine_of_known_forms().signature())) {
         auto& column = values.emplace_back();
         for (std::size_t i = 0; i < count; ++i) {
             const float number = static_cast<float>(static_cast<int>(random.below(4001)) - 2000) / 16.0f;
@@ -62,7 +62,7 @@ test::Values by_meaning(const stack::Program& program, const test::Values& value
     for (std::size_t i = 0; i < values[0].size(); ++i) {
         test::Words point;
         for (const auto& column : values) point.push_back(column[i]);
-        test::Meaning meaning(program, machine(), point);
+        test::Meaning meaning(program, machine_of_known_forms(), point);
         const test::Words after = meaning.run(options);
         undefined[i] = meaning.is_undefined();
         for (std::size_t r = 0; r < after.size(); ++r) results[r][i] = after[r];
@@ -72,7 +72,7 @@ test::Values by_meaning(const stack::Program& program, const test::Values& value
 
 void expect_equal(const test::Values& is, const test::Values& should, const std::vector<bool>& undefined,
                   const std::string& what) {
-    const auto names = test::names_of(machine().signature());
+    const auto names = test::names_of(machine_of_known_forms().signature());
     for (std::size_t r = 0; r < should.size(); ++r)
         for (std::size_t i = 0; i < undefined.size(); ++i)
             if (!undefined[i]) {
@@ -85,7 +85,7 @@ TEST(StackMeaning, EvaluateAndTheEmulatorAgreeWithTheManual) {
     constexpr std::size_t points = 8;
     std::size_t compared = 0, defined = 0;
     for (std::uint64_t n = wanted("PTXGRAFT_PROGRAMS", 300); n-- > 0;) {
-        const stack::Program program = random.program(machine());
+        const stack::Program program = random.program(machine_of_known_forms());
         const test::Values values = random_values(random, points);
         stack::CompileOptions options = random.lenient();
         options.limits.steps = 1u << 12;
@@ -94,28 +94,28 @@ TEST(StackMeaning, EvaluateAndTheEmulatorAgreeWithTheManual) {
         for (int way = 0; way < 4; ++way) {
             options.reuse = (way & 1) != 0, options.fold = (way & 2) != 0;
             stack::Compiler compiler;
-            const auto compiled = compiler.compile(program, machine(), options);
+            const auto compiled = compiler.compile(program, machine_of_known_forms(), options);
             if (!compiled) break;
             stubs.emplace_back(compiled->ptx);
-            const auto run = test::by_evaluate(program, machine(), values, options);
-            ASSERT_TRUE(run) << describe(run.error()) << stack::print(program, machine());
+            const auto run = test::by_evaluate(program, machine_of_known_forms(), values, options);
+            ASSERT_TRUE(run) << describe(run.error()) << stack::print(program, machine_of_known_forms());
             evaluated.push_back(*run);
         }
         if (stubs.size() != 4) continue;
         std::vector<bool> undefined;
         const test::Values should = by_meaning(program, values, options, undefined);
-        const auto emulated = test::by_emulator(machine().signature(), stubs, values);
+        const auto emulated = test::by_emulator(machine_of_known_forms().signature(), stubs, values);
         ASSERT_TRUE(emulated) << describe(emulated.error());
         for (std::size_t way = 0; way < 4; ++way) {
             const std::string what = (way & 1 ? "reuse " : "") + std::string(way & 2 ? "fold " : "") + "\n" +
-                                     stack::print(program, machine()) + stubs[way];
+                                     stack::print(program, machine_of_known_forms()) + stubs[way];
             expect_equal(evaluated[way], should, undefined, "evaluate " + what);
             if (HasFatalFailure()) return;
             expect_equal((*emulated)[way], should, undefined, "emulator " + what);
             if (HasFatalFailure()) return;
         }
-        const std::string text = stack::print(program, machine());
-        const auto again = stack::parse(text, machine());
+        const std::string text = stack::print(program, machine_of_known_forms());
+        const auto again = stack::parse(text, machine_of_known_forms());
         ASSERT_TRUE(again) << describe(again.error(), text);
         EXPECT_EQ(again->code, program.code) << text;
         EXPECT_EQ(again->pool, program.pool) << text;
@@ -196,19 +196,19 @@ TEST(StackMeaning, EqualHashesAreEqualDataflow) {
     stack::Compiler compiler;
     for (std::uint64_t n = wanted("PTXGRAFT_PROGRAMS", 3000); n-- > 0;) {
         stack::Program program;
-        program.code = random.code(machine(), random.below(12), true);
+        program.code = random.code(machine_of_known_forms(), random.below(12), true);
         stack::CompileOptions options = stack::mutated;
         options.empty = stack::Empty::keep;
         options.requests = stack::Requests::assigned;
         options.hash = true;
         options.limits.steps = 1u << 12;
         program.code.push_back({Opcode::assign, 0, static_cast<std::uint16_t>(random.below(11)), 0});
-        const auto compiled = compiler.compile(program, machine(), options);
+        const auto compiled = compiler.compile(program, machine_of_known_forms(), options);
         if (!compiled) continue;
         const std::string flow = flows.of(compiled->ptx);
         const auto [found, is_new] = seen.try_emplace(compiled->hash, flow);
         if (!is_new) ++repeated;
-        ASSERT_EQ(found->second, flow) << stack::print(program, machine()) << compiled->ptx;
+        ASSERT_EQ(found->second, flow) << stack::print(program, machine_of_known_forms()) << compiled->ptx;
         const auto [hash, is_new_flow] = hashes.try_emplace(flow, compiled->hash);
         split += hash->second != compiled->hash ? 1 : 0;
     }
@@ -219,9 +219,10 @@ TEST(StackMeaning, EqualHashesAreEqualDataflow) {
 
 TEST(StackMeaning, HashesForgetDeadCodeSharingAndOrder) {
     const auto hash = [](const char* text) {
-        const auto program = stack::parse(text, machine());
+        const auto program = stack::parse(text, machine_of_known_forms());
         EXPECT_TRUE(program) << describe(program.error(), text);
-        const auto hash = stack::dataflow_hash(*program, machine(), {.empty = stack::Empty::keep});
+        const auto hash =
+            stack::dataflow_hash(*program, machine_of_known_forms(), {.empty = stack::Empty::keep});
         EXPECT_TRUE(hash) << describe(hash.error(), text);
         return *hash;
     };
@@ -260,25 +261,25 @@ TEST(StackMeaning, HashesTellReadsOfAClockApart) {
 
 TEST(StackMeaning, AKnownPredMergesAsAnyOther) {
     const auto compile = [](const char* text, bool fold) {
-        const auto program = stack::parse(text, machine());
+        const auto program = stack::parse(text, machine_of_known_forms());
         EXPECT_TRUE(program) << describe(program.error(), text);
         stack::CompileOptions options = stack::mutated;
         options.fold = fold;
         stack::Compiler compiler;
-        return std::string(compiler.compile(*program, machine(), options)->ptx);
+        return std::string(compiler.compile(*program, machine_of_known_forms(), options)->ptx);
     };
     for (const char* text :
          {"2.0 1.0 2.0 setp.lt.f32 if 5.0 end -> x", "2.0 1.0 2.0 setp.lt.f32 if drop.f32 else 7.0 end -> x",
           "2.0 3.0 2.0 1.0 setp.lt.f32 if drop.f32 end -> x"}) {
         stack::CompileOptions options = stack::mutated;
-        const auto program = *stack::parse(text, machine());
+        const auto program = *stack::parse(text, machine_of_known_forms());
         test::RandomPrograms random(1);
         const test::Values values = random_values(random, 1);
         std::vector<bool> undefined;
         const test::Values should = by_meaning(program, values, options, undefined);
         for (const bool fold : {false, true}) {
             options.fold = fold;
-            const auto is = test::by_evaluate(program, machine(), values, options);
+            const auto is = test::by_evaluate(program, machine_of_known_forms(), values, options);
             ASSERT_TRUE(is);
             EXPECT_EQ((*is)[0], should[0]) << text << (fold ? " folded\n" : "\n") << compile(text, fold);
         }

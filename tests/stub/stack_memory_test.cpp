@@ -379,7 +379,7 @@ class Interpreter {
 
 constexpr size_t lanes = 32, lane_bytes = 32;
 
-const Signature& signature() {
+const Signature& memory_signature() {
     static const Signature s = *Signature::parse(
         "in ptr:u64 a, in ptr:u64 b, in ptr:u64 c, in pred p, in pred q, in u32 x, in u32 y, in s32 s, in "
         "u64 l, mod u32 m, mod pred r, mod u64 ml, out u32 o, out s32 os, out u16 oh");
@@ -391,13 +391,13 @@ const std::vector<Operand> operands = {{'a', Direction::in},  {'a', Direction::i
                                        {'u', Direction::mod}, {'p', Direction::mod}, {'l', Direction::mod},
                                        {'u', Direction::out}, {'s', Direction::out}, {'h', Direction::out}};
 
-const stack::Machine& machine() {
+const stack::Machine& memory_machine() {
     static const stack::Machine m = [] {
         auto set = stack::InstructionSet::parse(set_text);
         EXPECT_TRUE(set) << describe(set.error(), set_text);
         for (size_t k = 0; k < std::size(known); ++k)
             EXPECT_EQ((*set)->find(known[k].name), static_cast<int>(k)) << known[k].name;
-        return *stack::Machine::make(*set, signature(),
+        return *stack::Machine::make(*set, memory_signature(),
                                      {.policy = {.allowed = Effect::load | Effect::store | Effect::atomic}});
     }();
     return m;
@@ -434,7 +434,7 @@ std::string describe_difference(const World& before, const World& a, const World
     for (size_t k = 0; k < operands.size(); ++k)
         for (size_t lane = 0; lane < lanes; ++lane)
             if (operands[k].direction != Direction::in && a.registers[k][lane] != b.registers[k][lane])
-                return signature().operands[k].name + " of lane " + std::to_string(lane) + " is " +
+                return memory_signature().operands[k].name + " of lane " + std::to_string(lane) + " is " +
                        std::to_string(a.registers[k][lane]) + ", not " + std::to_string(b.registers[k][lane]);
     for (size_t i = 0; i < a.memory.size(); ++i)
         if (a.memory[i] != b.memory[i])
@@ -447,7 +447,7 @@ std::string describe_difference(const World& before, const World& a, const World
 // The stub run on the emulator.
 Expected<World> emulate(const std::string& stub, World world) {
     Emulator emulator({.threads = 1});
-    const std::string text = test::table_kernel(signature(), {stub}, lanes);
+    const std::string text = test::table_kernel(memory_signature(), {stub}, lanes);
     const auto module = emulator.load(text);
     if (!module) return tl::unexpected(module.error());
     const size_t words = operands.size() * lanes;
@@ -482,7 +482,7 @@ World interpret(const stack::Program& program, World world) {
 // Empty where a program does on the emulator what the interpreter says.
 std::string check(const stack::Program& program, uint64_t seed, const stack::CompileOptions& options,
                   int* changed = nullptr) {
-    const auto stub = stack::make_stub(program, machine(), options);
+    const auto stub = stack::make_stub(program, memory_machine(), options);
     if (!stub) return describe(stub.error());
     const World before(seed);
     const auto emulated = emulate(stub->ptx(), before);
@@ -491,8 +491,9 @@ std::string check(const stack::Program& program, uint64_t seed, const stack::Com
     there.move_to(emulated->base);
     if (changed != nullptr) *changed += emulated->memory != before.memory;
     const std::string difference = describe_difference(before, *emulated, interpret(program, there));
-    return difference.empty() ? ""
-                              : difference + "\n" + stack::print(program, machine()) + "\n" + stub->ptx();
+    return difference.empty()
+               ? ""
+               : difference + "\n" + stack::print(program, memory_machine()) + "\n" + stub->ptx();
 }
 
 // ---- by hand
@@ -540,7 +541,7 @@ constexpr const char* programs[] = {
 
 TEST(StackMemory, EffectsHappenInProgramOrderUnderTheirPredicates) {
     for (const char* text : programs) {
-        const auto program = stack::parse(text, machine());
+        const auto program = stack::parse(text, memory_machine());
         ASSERT_TRUE(program) << describe(program.error(), text);
         for (const bool folds : {false, true}) {
             stack::CompileOptions options = stack::mutated;

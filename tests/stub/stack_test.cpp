@@ -37,12 +37,12 @@ const stack::Machine& machine() {
     return m;
 }
 
-struct Row {
+struct StackRow {
     const char* program;
     const char* ptx;
 };
 
-class StackCompiles : public testing::TestWithParam<Row> {};
+class StackCompiles : public testing::TestWithParam<StackRow> {};
 
 TEST_P(StackCompiles, ToThisPtx) {
     const auto stub = stack::compile(GetParam().program, signature());
@@ -55,57 +55,59 @@ TEST_P(StackCompiles, ToThisPtx) {
 INSTANTIATE_TEST_SUITE_P(
     Stack, StackCompiles,
     testing::Values(
-        Row{"", ""}, Row{"  # nothing\r\n// at all\r\n", ""}, Row{"x -> x", ""},
+        StackRow{"", ""}, StackRow{"  # nothing\r\n// at all\r\n", ""}, StackRow{"x -> x", ""},
         // operands in writing order
-        Row{"x y sub.f32 -> z", "sub.f32 _z, _x, _y;"},
-        Row{"x y p selp.f32 -> z", "selp.f32 _z, _x, _y, _p;"},
-        Row{"x y z fma.rn.f32 -> x", "fma.rn.f32 _x, _x, _y, _z;"},
+        StackRow{"x y sub.f32 -> z", "sub.f32 _z, _x, _y;"},
+        StackRow{"x y p selp.f32 -> z", "selp.f32 _z, _x, _y, _p;"},
+        StackRow{"x y z fma.rn.f32 -> x", "fma.rn.f32 _x, _x, _y, _z;"},
         // assignments
-        Row{"x y -> y x", "mov.f32 %f0, _x; mov.f32 _x, _y; mov.f32 _y, %f0;"}, Row{"x y -> x y", ""},
-        Row{"x y -> z x", "mov.f32 _z, _x; mov.f32 _x, _y;"},
-        Row{"x y add.f32 x -> x z", "add.f32 %f0, _x, _y; mov.f32 _z, _x; mov.f32 _x, %f0;"},
-        Row{"x y add.f32 -> z; z -> x", "add.f32 %f0, _x, _y; mov.f32 _x, _z; mov.f32 _z, %f0;"},
-        Row{"1.0 -> x; x -> y", "mov.f32 _y, _x; mov.f32 _x, 0f3F800000;"},
-        Row{"a a mul.f32 dup.f32 -> x y", "mul.f32 _x, _a, _a; mov.f32 _y, _x;"},
-        Row{"m x -> m y", "mov.f32 _y, _x;"}, Row{"x->y", "mov.f32 _y, _x;"},
-        Row{"frag[3] -> frag[0]", "mov.f32 _frag0, _frag3;"}, Row{"n -> w", "mov.b32 _w, _n;"},
-        Row{"w n and.b32 -> w", "and.b32 _w, _w, _n;"},
+        StackRow{"x y -> y x", "mov.f32 %f0, _x; mov.f32 _x, _y; mov.f32 _y, %f0;"},
+        StackRow{"x y -> x y", ""}, StackRow{"x y -> z x", "mov.f32 _z, _x; mov.f32 _x, _y;"},
+        StackRow{"x y add.f32 x -> x z", "add.f32 %f0, _x, _y; mov.f32 _z, _x; mov.f32 _x, %f0;"},
+        StackRow{"x y add.f32 -> z; z -> x", "add.f32 %f0, _x, _y; mov.f32 _x, _z; mov.f32 _z, %f0;"},
+        StackRow{"1.0 -> x; x -> y", "mov.f32 _y, _x; mov.f32 _x, 0f3F800000;"},
+        StackRow{"a a mul.f32 dup.f32 -> x y", "mul.f32 _x, _a, _a; mov.f32 _y, _x;"},
+        StackRow{"m x -> m y", "mov.f32 _y, _x;"}, StackRow{"x->y", "mov.f32 _y, _x;"},
+        StackRow{"frag[3] -> frag[0]", "mov.f32 _frag0, _frag3;"}, StackRow{"n -> w", "mov.b32 _w, _n;"},
+        StackRow{"w n and.b32 -> w", "and.b32 _w, _w, _n;"},
         // only live code, a shared value once
-        Row{"x y mul.f32 drop.f32 x y add.f32 -> z", "add.f32 _z, _x, _y;"},
-        Row{"x y mul.f32 dup.f32 add.f32 -> z", "mul.f32 %f0, _x, _y; add.f32 _z, %f0, %f0;"},
-        Row{"x y swap.f32 sub.f32 -> z", "sub.f32 _z, _y, _x;"},
-        Row{"x y over.f32 sub.f32 mul.f32 -> z", "sub.f32 %f0, _y, _x; mul.f32 _z, _x, %f0;"},
-        Row{"x y z rotate.f32 sub.f32 mul.f32 -> x", "sub.f32 %f0, _z, _x; mul.f32 _x, _y, %f0;"},
+        StackRow{"x y mul.f32 drop.f32 x y add.f32 -> z", "add.f32 _z, _x, _y;"},
+        StackRow{"x y mul.f32 dup.f32 add.f32 -> z", "mul.f32 %f0, _x, _y; add.f32 _z, %f0, %f0;"},
+        StackRow{"x y swap.f32 sub.f32 -> z", "sub.f32 _z, _y, _x;"},
+        StackRow{"x y over.f32 sub.f32 mul.f32 -> z", "sub.f32 %f0, _y, _x; mul.f32 _z, _x, %f0;"},
+        StackRow{"x y z rotate.f32 sub.f32 mul.f32 -> x", "sub.f32 %f0, _z, _x; mul.f32 _x, _y, %f0;"},
         // literals
-        Row{"1.5 -0.0 -> x y", "mov.f32 _x, 0f3FC00000; mov.f32 _y, 0f80000000;"},
-        Row{"1e-3 .5 -> x y", "mov.f32 _x, 0f3A83126F; mov.f32 _y, 0f3F000000;"},
-        Row{"0f7FC12345 inf -> x y", "mov.f32 _x, 0f7FC12345; mov.f32 _y, 0f7F800000;"},
-        Row{"-inf nan -> x y", "mov.f32 _x, 0fFF800000; mov.f32 _y, 0f7FFFFFFF;"},
-        Row{"-7 -> m", "mov.b32 _m, -7;"}, Row{"7s32 -> m", "mov.b32 _m, 7;"},
-        Row{"-2147483648 -> m", "mov.b32 _m, -2147483648;"},
-        Row{"4294967295 -> w", "mov.b32 _w, 4294967295;"}, Row{"0x1F -> w", "mov.b32 _w, 31;"},
-        Row{"1f32 16777217f32 -> x y", "mov.f32 _x, 0f3F800000; mov.f32 _y, 0f4B800000;"},
-        Row{"1e-45 -> x", "mov.f32 _x, 0f00000001;"}, Row{"7b32 8U xor.b32 -> w", "xor.b32 _w, 7, 8;"},
+        StackRow{"1.5 -0.0 -> x y", "mov.f32 _x, 0f3FC00000; mov.f32 _y, 0f80000000;"},
+        StackRow{"1e-3 .5 -> x y", "mov.f32 _x, 0f3A83126F; mov.f32 _y, 0f3F000000;"},
+        StackRow{"0f7FC12345 inf -> x y", "mov.f32 _x, 0f7FC12345; mov.f32 _y, 0f7F800000;"},
+        StackRow{"-inf nan -> x y", "mov.f32 _x, 0fFF800000; mov.f32 _y, 0f7FFFFFFF;"},
+        StackRow{"-7 -> m", "mov.b32 _m, -7;"}, StackRow{"7s32 -> m", "mov.b32 _m, 7;"},
+        StackRow{"-2147483648 -> m", "mov.b32 _m, -2147483648;"},
+        StackRow{"4294967295 -> w", "mov.b32 _w, 4294967295;"}, StackRow{"0x1F -> w", "mov.b32 _w, 31;"},
+        StackRow{"1f32 16777217f32 -> x y", "mov.f32 _x, 0f3F800000; mov.f32 _y, 0f4B800000;"},
+        StackRow{"1e-45 -> x", "mov.f32 _x, 0f00000001;"},
+        StackRow{"7b32 8U xor.b32 -> w", "xor.b32 _w, 7, 8;"},
         // predicates
-        Row{"x y setp.lt.f32 -> p", "setp.lt.f32 _p, _x, _y;"},
-        Row{"x y p setp.lt.and.f32 -> p", "setp.lt.and.f32 _p, _x, _y, _p;"},
-        Row{"p not.pred true or.pred -> p", "not.pred %p0, _p; mov.pred %p1, 1; or.pred _p, %p0, %p1;"},
-        Row{"false -> p", "mov.pred _p, 0;"},
+        StackRow{"x y setp.lt.f32 -> p", "setp.lt.f32 _p, _x, _y;"},
+        StackRow{"x y p setp.lt.and.f32 -> p", "setp.lt.and.f32 _p, _x, _y, _p;"},
+        StackRow{"p not.pred true or.pred -> p", "not.pred %p0, _p; mov.pred %p1, 1; or.pred _p, %p0, %p1;"},
+        StackRow{"false -> p", "mov.pred _p, 0;"},
         // conversions, casts, immediates
-        Row{"n cvt.rn.f32.u32 -> x", "cvt.rn.f32.u32 _x, _n;"},
-        Row{"n as.s32.u32 m add.s32 -> m", "add.s32 _m, _n, _m;"},
-        Row{"x as.s32.f32 -> m", "mov.b32 _m, _x;"}, Row{"1.0 as.u32.f32 -> w", "mov.b32 _w, 1065353216;"},
-        Row{"-1 as.u32.s32 -> w", "mov.b32 _w, 4294967295;"},
-        Row{"n 300 8 bfe.u32 -> w", "mov.b32 %r0, 300; bfe.u32 _w, _n, %r0, 8;"},
-        Row{"n w n 0x96 lop3.b32 -> w", "lop3.b32 _w, _n, _w, _n, 150;"}));
+        StackRow{"n cvt.rn.f32.u32 -> x", "cvt.rn.f32.u32 _x, _n;"},
+        StackRow{"n as.s32.u32 m add.s32 -> m", "add.s32 _m, _n, _m;"},
+        StackRow{"x as.s32.f32 -> m", "mov.b32 _m, _x;"},
+        StackRow{"1.0 as.u32.f32 -> w", "mov.b32 _w, 1065353216;"},
+        StackRow{"-1 as.u32.s32 -> w", "mov.b32 _w, 4294967295;"},
+        StackRow{"n 300 8 bfe.u32 -> w", "mov.b32 %r0, 300; bfe.u32 _w, _n, %r0, 8;"},
+        StackRow{"n w n 0x96 lop3.b32 -> w", "lop3.b32 _w, _n, _w, _n, 150;"}));
 
-struct Bad {
+struct BadStack {
     const char* program;
     Errc code;
     std::uint32_t line, column;
 };
 
-class StackRefuses : public testing::TestWithParam<Bad> {};
+class StackRefuses : public testing::TestWithParam<BadStack> {};
 
 TEST_P(StackRefuses, AtThisPlace) {
     const auto stub = stack::compile(GetParam().program, signature());
@@ -119,54 +121,57 @@ TEST_P(StackRefuses, AtThisPlace) {
 
 INSTANTIATE_TEST_SUITE_P(
     Stack, StackRefuses,
-    testing::Values(
-        Bad{"x add.f33 -> x", Errc::stack_word_unknown, 1, 3},
-        Bad{"x\r\n q -> x", Errc::stack_word_unknown, 2, 2},
-        Bad{"x ld.global.f33 -> x", Errc::stack_word_unknown, 1, 3},
-        Bad{"0u64 ld.global.f32 -> x", Errc::stub_effect_forbidden, 1, 6},
-        Bad{"x sub.f32 -> z", Errc::stack_values_missing, 1, 3},
-        Bad{"-> x", Errc::stack_values_missing, 1, 4},
-        Bad{"n m add.s32 -> m", Errc::stack_values_missing, 1, 5},
-        Bad{"7 -> x", Errc::stack_values_missing, 1, 6}, Bad{"dup.f32", Errc::stack_values_missing, 1, 1},
-        Bad{"x rotate.f32", Errc::stack_values_missing, 1, 3},
-        Bad{"as.u32.f32", Errc::stack_values_missing, 1, 1}, Bad{"x y -> z", Errc::stack_leftover, 1, 1},
-        Bad{"x y add.f32 1.0 -> z", Errc::stack_leftover, 1, 5},
-        Bad{"x -> a", Errc::stack_input_assigned, 1, 6}, Bad{"x y -> z z", Errc::stack_assigned_twice, 1, 8},
-        Bad{"x ->", Errc::stack_assignment_wrong, 1, 3}, Bad{"x -> foo", Errc::stack_assignment_wrong, 1, 6},
-        Bad{"x -> y add.f32", Errc::stack_assignment_wrong, 1, 8},
-        Bad{"x y -> y -> x", Errc::stack_assignment_wrong, 1, 10},
-        Bad{"frag -> x", Errc::stack_element_out_of_range, 1, 1},
-        Bad{"frag[4] -> x", Errc::stack_element_out_of_range, 1, 1},
-        Bad{"frag[-1] -> x", Errc::stack_element_out_of_range, 1, 1},
-        Bad{"x[0] -> x", Errc::stack_element_out_of_range, 1, 1},
-        Bad{"frag[99999999999] -> x", Errc::stack_element_out_of_range, 1, 1},
-        Bad{"frag[] -> x", Errc::stack_element_out_of_range, 1, 1},
-        Bad{"d -> x", Errc::stack_values_missing, 1, 6},
-        Bad{"1.5f64 -> x", Errc::stack_values_missing, 1, 11},
-        Bad{"0d3FF0000000000000 -> x", Errc::stack_values_missing, 1, 23},
-        Bad{"x dup.f16", Errc::stack_values_missing, 1, 3},
-        Bad{"7u64 -> x", Errc::stack_values_missing, 1, 9},
-        Bad{"4294967296 -> w", Errc::stack_literal_out_of_range, 1, 1},
-        Bad{"-2147483649 -> m", Errc::stack_literal_out_of_range, 1, 1},
-        Bad{"2147483648s32 -> m", Errc::stack_literal_out_of_range, 1, 1},
-        Bad{"-7u32 -> w", Errc::stack_literal_out_of_range, 1, 1},
-        Bad{"1e39 -> x", Errc::stack_literal_out_of_range, 1, 1},
-        Bad{"1e-60 -> x", Errc::stack_literal_out_of_range, 1, 1},
-        Bad{"99999999999999999999 -> w", Errc::stack_literal_out_of_range, 1, 1},
-        Bad{"0f3F80 -> x", Errc::stack_literal_malformed, 1, 1},
-        Bad{"1.5u32 -> w", Errc::stack_literal_malformed, 1, 1},
-        Bad{"7q -> w", Errc::stack_literal_malformed, 1, 1},
-        Bad{"- -> w", Errc::stack_literal_malformed, 1, 1},
-        Bad{". -> x", Errc::stack_literal_malformed, 1, 1},
-        Bad{"017 -> w", Errc::stack_literal_malformed, 1, 1},
-        Bad{"0x -> w", Errc::stack_literal_malformed, 1, 1},
-        Bad{"1.5e -> x", Errc::stack_literal_malformed, 1, 1},
-        Bad{"0x1.8 -> x", Errc::stack_literal_malformed, 1, 1},
-        Bad{"n n n n lop3.b32 -> w", Errc::stack_literal_required, 1, 9},
-        Bad{"n n n 256 lop3.b32 -> w", Errc::stack_literal_required, 1, 11},
-        Bad{"p as.u32.pred -> w", Errc::stack_word_unknown, 1, 3},
-        Bad{"!12 -> x", Errc::stack_word_unknown, 1, 1},
-        Bad{"\x01\xFF -> x", Errc::stack_word_unknown, 1, 1}));
+    testing::Values(BadStack{"x add.f33 -> x", Errc::stack_word_unknown, 1, 3},
+                    BadStack{"x\r\n q -> x", Errc::stack_word_unknown, 2, 2},
+                    BadStack{"x ld.global.f33 -> x", Errc::stack_word_unknown, 1, 3},
+                    BadStack{"0u64 ld.global.f32 -> x", Errc::stub_effect_forbidden, 1, 6},
+                    BadStack{"x sub.f32 -> z", Errc::stack_values_missing, 1, 3},
+                    BadStack{"-> x", Errc::stack_values_missing, 1, 4},
+                    BadStack{"n m add.s32 -> m", Errc::stack_values_missing, 1, 5},
+                    BadStack{"7 -> x", Errc::stack_values_missing, 1, 6},
+                    BadStack{"dup.f32", Errc::stack_values_missing, 1, 1},
+                    BadStack{"x rotate.f32", Errc::stack_values_missing, 1, 3},
+                    BadStack{"as.u32.f32", Errc::stack_values_missing, 1, 1},
+                    BadStack{"x y -> z", Errc::stack_leftover, 1, 1},
+                    BadStack{"x y add.f32 1.0 -> z", Errc::stack_leftover, 1, 5},
+                    BadStack{"x -> a", Errc::stack_input_assigned, 1, 6},
+                    BadStack{"x y -> z z", Errc::stack_assigned_twice, 1, 8},
+                    BadStack{"x ->", Errc::stack_assignment_wrong, 1, 3},
+                    BadStack{"x -> foo", Errc::stack_assignment_wrong, 1, 6},
+                    BadStack{"x -> y add.f32", Errc::stack_assignment_wrong, 1, 8},
+                    BadStack{"x y -> y -> x", Errc::stack_assignment_wrong, 1, 10},
+                    BadStack{"frag -> x", Errc::stack_element_out_of_range, 1, 1},
+                    BadStack{"frag[4] -> x", Errc::stack_element_out_of_range, 1, 1},
+                    BadStack{"frag[-1] -> x", Errc::stack_element_out_of_range, 1, 1},
+                    BadStack{"x[0] -> x", Errc::stack_element_out_of_range, 1, 1},
+                    BadStack{"frag[99999999999] -> x", Errc::stack_element_out_of_range, 1, 1},
+                    BadStack{"frag[] -> x", Errc::stack_element_out_of_range, 1, 1},
+                    BadStack{"d -> x", Errc::stack_values_missing, 1, 6},
+                    BadStack{"1.5f64 -> x", Errc::stack_values_missing, 1, 11},
+                    BadStack{"0d3FF0000000000000 -> x", Errc::stack_values_missing, 1, 23},
+                    BadStack{"x dup.f16", Errc::stack_values_missing, 1, 3},
+                    BadStack{"7u64 -> x", Errc::stack_values_missing, 1, 9},
+                    BadStack{"4294967296 -> w", Errc::stack_literal_out_of_range, 1, 1},
+                    BadStack{"-2147483649 -> m", Errc::stack_literal_out_of_range, 1, 1},
+                    BadStack{"2147483648s32 -> m", Errc::stack_literal_out_of_range, 1, 1},
+                    BadStack{"-7u32 -> w", Errc::stack_literal_out_of_range, 1, 1},
+                    BadStack{"1e39 -> x", Errc::stack_literal_out_of_range, 1, 1},
+                    BadStack{"1e-60 -> x", Errc::stack_literal_out_of_range, 1, 1},
+                    BadStack{"99999999999999999999 -> w", Errc::stack_literal_out_of_range, 1, 1},
+                    BadStack{"0f3F80 -> x", Errc::stack_literal_malformed, 1, 1},
+                    BadStack{"1.5u32 -> w", Errc::stack_literal_malformed, 1, 1},
+                    BadStack{"7q -> w", Errc::stack_literal_malformed, 1, 1},
+                    BadStack{"- -> w", Errc::stack_literal_malformed, 1, 1},
+                    BadStack{". -> x", Errc::stack_literal_malformed, 1, 1},
+                    BadStack{"017 -> w", Errc::stack_literal_malformed, 1, 1},
+                    BadStack{"0x -> w", Errc::stack_literal_malformed, 1, 1},
+                    BadStack{"1.5e -> x", Errc::stack_literal_malformed, 1, 1},
+                    BadStack{"0x1.8 -> x", Errc::stack_literal_malformed, 1, 1},
+                    BadStack{"n n n n lop3.b32 -> w", Errc::stack_literal_required, 1, 9},
+                    BadStack{"n n n 256 lop3.b32 -> w", Errc::stack_literal_required, 1, 11},
+                    BadStack{"p as.u32.pred -> w", Errc::stack_word_unknown, 1, 3},
+                    BadStack{"!12 -> x", Errc::stack_word_unknown, 1, 1},
+                    BadStack{"\x01\xFF -> x", Errc::stack_word_unknown, 1, 1}));
 
 TEST(Stack, AnUnassignedOutIsAnError) {
     const Signature s = *Signature::parse("in f32 x, out f32 y");

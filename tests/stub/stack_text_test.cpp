@@ -22,73 +22,76 @@ using test::body;
 
 // --- what words do
 
-struct Row {
+struct WordsRow {
     const char* text;
     const char* ptx;
 };
-class StackWords : public testing::TestWithParam<Row> {};
+class StackWords : public testing::TestWithParam<WordsRow> {};
 TEST_P(StackWords, BecomeThisPtx) { EXPECT_EQ(ptx_of(GetParam().text), GetParam().ptx) << GetParam().text; }
 
 INSTANTIATE_TEST_SUITE_P(
     Stack, StackWords,
     testing::Values(
         // the value is always the one from before the program
-        Row{"1.0 -> x; x -> y", "mov.f32 _y, _x; mov.f32 _x, 0f3F800000;"},
+        WordsRow{"1.0 -> x; x -> y", "mov.f32 _y, _x; mov.f32 _x, 0f3F800000;"},
         // operands in the order of PTX, results in the order of PTX
-        Row{"x y sub.f32 -> z", "sub.f32 _z, _x, _y;"},
-        Row{"x y p selp.f32 -> z", "selp.f32 _z, _x, _y, _p;"},
+        WordsRow{"x y sub.f32 -> z", "sub.f32 _z, _x, _y;"},
+        WordsRow{"x y p selp.f32 -> z", "selp.f32 _z, _x, _y, _p;"},
         // immediates
-        Row{"w n n 0xE8 lop3.b32 -> w", "lop3.b32 _w, _w, _n, _n, 232;"},
-        Row{"w n n 232s64 lop3.b32 -> w", "lop3.b32 _w, _w, _n, _n, 232;"},
+        WordsRow{"w n n 0xE8 lop3.b32 -> w", "lop3.b32 _w, _w, _n, _n, 232;"},
+        WordsRow{"w n n 232s64 lop3.b32 -> w", "lop3.b32 _w, _w, _n, _n, 232;"},
         // special registers
-        Row{"%tid.x -> w", "mov.u32 _w, %tid.x;"},
+        WordsRow{"%tid.x -> w", "mov.u32 _w, %tid.x;"},
         // casts
-        Row{"x as.s32.f32 -> m", "mov.b32 _m, _x;"}, Row{"n as.s32.u32 -> m", "mov.b32 _m, _n;"},
-        Row{"1.0 as.u32.f32 -> w", "mov.b32 _w, 1065353216;"},
+        WordsRow{"x as.s32.f32 -> m", "mov.b32 _m, _x;"}, WordsRow{"n as.s32.u32 -> m", "mov.b32 _m, _n;"},
+        WordsRow{"1.0 as.u32.f32 -> w", "mov.b32 _w, 1065353216;"},
         // stacks
-        Row{"x y swap.f32 sub.f32 -> z", "sub.f32 _z, _y, _x;"},
-        Row{"x dup.f32 mul.f32 -> z", "mul.f32 _z, _x, _x;"}, Row{"x y drop.f32 -> z", "mov.f32 _z, _x;"},
-        Row{"x y over.f32 sub.f32 mul.f32 -> z", "sub.f32 %f0, _y, _x; mul.f32 _z, _x, %f0;"},
-        Row{"x y z rotate.f32 sub.f32 mul.f32 -> x", "sub.f32 %f0, _z, _x; mul.f32 _x, _y, %f0;"},
-        Row{"x y z reverse.f32 sub.f32 sub.f32 -> z", "sub.f32 %f0, _y, _x; sub.f32 _z, _z, %f0;"},
-        Row{"x y clear.f32 a -> z", "mov.f32 _z, _a;"},
-        Row{"x y z yank_dup.f32 2 sub.f32 sub.f32 sub.f32 -> z",
-            "sub.f32 %f0, _z, _x; sub.f32 %f1, _y, %f0; sub.f32 _z, _x, %f1;"},
-        Row{"x y yank_dup.f32 0 sub.f32 sub.f32 -> z", "sub.f32 %f0, _y, _y; sub.f32 _z, _x, %f0;"},
-        Row{"x y z swap_with.f32 2 sub.f32 sub.f32 -> z", "sub.f32 %f0, _y, _x; sub.f32 _z, _z, %f0;"},
-        Row{"x y z replace.f32 2 sub.f32 -> z", "sub.f32 _z, _z, _y;"},
-        Row{"x store.f32 3 y load.f32 3 sub.f32 -> z", "sub.f32 _z, _y, _x;"},
-        Row{"x store.f32 255 n store.u32 255 load.f32 255 -> z", "mov.f32 _z, _x;"},
+        WordsRow{"x y swap.f32 sub.f32 -> z", "sub.f32 _z, _y, _x;"},
+        WordsRow{"x dup.f32 mul.f32 -> z", "mul.f32 _z, _x, _x;"},
+        WordsRow{"x y drop.f32 -> z", "mov.f32 _z, _x;"},
+        WordsRow{"x y over.f32 sub.f32 mul.f32 -> z", "sub.f32 %f0, _y, _x; mul.f32 _z, _x, %f0;"},
+        WordsRow{"x y z rotate.f32 sub.f32 mul.f32 -> x", "sub.f32 %f0, _z, _x; mul.f32 _x, _y, %f0;"},
+        WordsRow{"x y z reverse.f32 sub.f32 sub.f32 -> z", "sub.f32 %f0, _y, _x; sub.f32 _z, _z, %f0;"},
+        WordsRow{"x y clear.f32 a -> z", "mov.f32 _z, _a;"},
+        WordsRow{"x y z yank_dup.f32 2 sub.f32 sub.f32 sub.f32 -> z",
+                 "sub.f32 %f0, _z, _x; sub.f32 %f1, _y, %f0; sub.f32 _z, _x, %f1;"},
+        WordsRow{"x y yank_dup.f32 0 sub.f32 sub.f32 -> z", "sub.f32 %f0, _y, _y; sub.f32 _z, _x, %f0;"},
+        WordsRow{"x y z swap_with.f32 2 sub.f32 sub.f32 -> z", "sub.f32 %f0, _y, _x; sub.f32 _z, _z, %f0;"},
+        WordsRow{"x y z replace.f32 2 sub.f32 -> z", "sub.f32 _z, _z, _y;"},
+        WordsRow{"x store.f32 3 y load.f32 3 sub.f32 -> z", "sub.f32 _z, _y, _x;"},
+        WordsRow{"x store.f32 255 n store.u32 255 load.f32 255 -> z", "mov.f32 _z, _x;"},
         // brackets
-        Row{"x repeat 3 y mul.f32 end -> z",
-            "mul.f32 %f0, _x, _y; mul.f32 %f1, %f0, _y; mul.f32 _z, %f1, _y;"},
-        Row{"x repeat 0 y mul.f32 end -> z", "mov.f32 _z, _x;"},
-        Row{"p if x else y end -> z", "selp.f32 _z, _x, _y, _p;"},
-        Row{"x p if y add.f32 end -> z", "add.f32 %f0, _x, _y; selp.f32 _z, %f0, _x, _p;"},
-        Row{"x repeat 2 p if y mul.f32 else y add.f32 end end -> z",
+        WordsRow{"x repeat 3 y mul.f32 end -> z",
+                 "mul.f32 %f0, _x, _y; mul.f32 %f1, %f0, _y; mul.f32 _z, %f1, _y;"},
+        WordsRow{"x repeat 0 y mul.f32 end -> z", "mov.f32 _z, _x;"},
+        WordsRow{"p if x else y end -> z", "selp.f32 _z, _x, _y, _p;"},
+        WordsRow{"x p if y add.f32 end -> z", "add.f32 %f0, _x, _y; selp.f32 _z, %f0, _x, _p;"},
+        WordsRow{
+            "x repeat 2 p if y mul.f32 else y add.f32 end end -> z",
             "mul.f32 %f0, _x, _y; add.f32 %f1, _x, _y; selp.f32 %f2, %f0, %f1, _p; mul.f32 %f3, %f2, _y; "
             "add.f32 %f4, %f2, _y; selp.f32 _z, %f3, %f4, _p;"},
-        Row{"true if x else y end -> z", "mov.f32 _z, _x;"},
+        WordsRow{"true if x else y end -> z", "mov.f32 _z, _x;"},
         // routines
-        Row{"routine square f32 -> f32 : dup.f32 mul.f32 end x square -> z", "mul.f32 _z, _x, _x;"},
-        Row{"routine square f32 -> f32: dup.f32 mul.f32 end\nroutine fourth\n f32 -> f32 :\n square "
-            "square\nend\nx fourth -> z",
-            "mul.f32 %f0, _x, _x; mul.f32 _z, %f0, %f0;"},
-        Row{"routine minus f32 f32 -> f32 : sub.f32 end x y minus -> z", "sub.f32 _z, _x, _y;"},
-        Row{"routine both f32 u32 -> u32 f32 : end x n both -> w z", "mov.b32 _w, _n; mov.f32 _z, _x;"},
-        Row{"routine one -> f32 : 1.0 end one -> z", "mov.f32 _z, 0f3F800000;"},
-        Row{"routine none -> : end none x -> z", "mov.f32 _z, _x;"},
+        WordsRow{"routine square f32 -> f32 : dup.f32 mul.f32 end x square -> z", "mul.f32 _z, _x, _x;"},
+        WordsRow{"routine square f32 -> f32: dup.f32 mul.f32 end\nroutine fourth\n f32 -> f32 :\n square "
+                 "square\nend\nx fourth -> z",
+                 "mul.f32 %f0, _x, _x; mul.f32 _z, %f0, %f0;"},
+        WordsRow{"routine minus f32 f32 -> f32 : sub.f32 end x y minus -> z", "sub.f32 _z, _x, _y;"},
+        WordsRow{"routine both f32 u32 -> u32 f32 : end x n both -> w z", "mov.b32 _w, _n; mov.f32 _z, _x;"},
+        WordsRow{"routine one -> f32 : 1.0 end one -> z", "mov.f32 _z, 0f3F800000;"},
+        WordsRow{"routine none -> : end none x -> z", "mov.f32 _z, _x;"},
         // a routine has stacks and cells of its own
-        Row{"routine quiet f32 -> f32 : 2.0 store.f32 0 end x store.f32 0 y quiet -> y; load.f32 0 -> z",
-            "mov.f32 _z, _x;"},
-        Row{"routine top f32 -> f32 : clear.f32 1.0 end x y top sub.f32 -> z", "sub.f32 _z, _x, 0f3F800000;"},
+        WordsRow{"routine quiet f32 -> f32 : 2.0 store.f32 0 end x store.f32 0 y quiet -> y; load.f32 0 -> z",
+                 "mov.f32 _z, _x;"},
+        WordsRow{"routine top f32 -> f32 : clear.f32 1.0 end x y top sub.f32 -> z",
+                 "sub.f32 _z, _x, 0f3F800000;"},
         // arrows
-        Row{"x y -> y x", "mov.f32 %f0, _x; mov.f32 _x, _y; mov.f32 _y, %f0;"},
-        Row{"m x -> m y", "mov.f32 _y, _x;"}, Row{"x->y", "mov.f32 _y, _x;"},
-        Row{"frag[3] -> frag[0]", "mov.f32 _frag0, _frag3;"},
-        Row{"x -> y # z\ny -> x // z", "mov.f32 %f0, _x; mov.f32 _x, _y; mov.f32 _y, %f0;"},
+        WordsRow{"x y -> y x", "mov.f32 %f0, _x; mov.f32 _x, _y; mov.f32 _y, %f0;"},
+        WordsRow{"m x -> m y", "mov.f32 _y, _x;"}, WordsRow{"x->y", "mov.f32 _y, _x;"},
+        WordsRow{"frag[3] -> frag[0]", "mov.f32 _frag0, _frag3;"},
+        WordsRow{"x -> y # z\ny -> x // z", "mov.f32 %f0, _x; mov.f32 _x, _y; mov.f32 _y, %f0;"},
         // comments and blanks
-        Row{"\t# one\r\n x // two\r\n y sub.f32#three\n-> z", "sub.f32 _z, _x, _y;"}, Row{"", ""}));
+        WordsRow{"\t# one\r\n x // two\r\n y sub.f32#three\n-> z", "sub.f32 _z, _x, _y;"}, WordsRow{"", ""}));
 
 TEST(StackText, EffectsUnderAnIfAreExecutedUnderItsPredicate) {
     EXPECT_EQ(ptx_of("p if q x st.global.f32 end"), "@_p st.global.f32 [_q], _x;");
@@ -151,16 +154,16 @@ TEST(StackText, FindsAllThatIsMissing) {
 
 // --- errors: each with its place, and what would be right
 
-struct Bad {
+struct BadWords {
     const char* text;
     Errc code;
     std::uint32_t line, column;
     const char* says;
 };
-class StackTextRefuses : public testing::TestWithParam<Bad> {};
+class StackTextRefuses : public testing::TestWithParam<BadWords> {};
 
 TEST_P(StackTextRefuses, AtThisPlaceAndSaysThis) {
-    const Bad& bad = GetParam();
+    const BadWords& bad = GetParam();
     const auto stub = stack::compile(bad.text, signature(), {}, everything);
     ASSERT_FALSE(stub) << bad.text << " is " << stub->ptx();
     EXPECT_EQ(name(stub.error().code), name(bad.code)) << describe(stub.error(), bad.text);
@@ -176,115 +179,117 @@ INSTANTIATE_TEST_SUITE_P(
     Stack, StackTextRefuses,
     testing::Values(
         // literals
-        Bad{"256b8 -> x", Errc::stack_literal_out_of_range, 1, 1, "b8 holds 0 to 255"},
-        Bad{"65536u16 -> x", Errc::stack_literal_out_of_range, 1, 1, "0 to 65535"},
-        Bad{"-32769s16 -> x", Errc::stack_literal_out_of_range, 1, 1, "-32768 to 32767"},
-        Bad{"4294967296 -> w", Errc::stack_literal_out_of_range, 1, 1, "7u64"},
-        Bad{"18446744073709551616u64 -> u", Errc::stack_literal_out_of_range, 1, 1, "18446744073709551615"},
-        Bad{"-1b32 -> w", Errc::stack_literal_out_of_range, 1, 1, "b32"},
-        Bad{"65520f16 -> h", Errc::stack_literal_out_of_range, 1, 1, "65504"},
-        Bad{"1e-10f16 -> h", Errc::stack_literal_out_of_range, 1, 1, "6e-8"},
-        Bad{"1e400f64 -> e", Errc::stack_literal_out_of_range, 1, 1, "inff64"},
-        Bad{"0x1FFFFf16 -> h", Errc::stack_literal_out_of_range, 1, 1, "f16"},
-        Bad{"1.5f16x2 drop.f16x2", Errc::stack_literal_malformed, 1, 1, "0x3C003C00f16x2"},
-        Bad{"0x3F800000f32 -> x", Errc::stack_literal_malformed, 1, 1, "0f3F800000"},
-        Bad{"0xabf16 -> h", Errc::stack_literal_malformed, 1, 1, "0xAbf16"},
-        Bad{"0xffb32 -> w", Errc::stack_literal_malformed, 1, 1, "0xFFb32"},
-        Bad{"007 -> w", Errc::stack_literal_malformed, 1, 1, "start with 0"},
-        Bad{"1pred -> p", Errc::stack_literal_malformed, 1, 1, "true and false"},
-        Bad{"-0x1 -> m", Errc::stack_literal_malformed, 1, 1, "sign"},
-        Bad{"-0f3F800000 -> x", Errc::stack_literal_malformed, 1, 1, "sign"},
-        Bad{"0d3FF0 -> e", Errc::stack_literal_malformed, 1, 1, "0d takes 16"},
-        Bad{"1.5.5 -> x", Errc::stack_literal_malformed, 1, 1, "no type"},
-        Bad{"1f33 -> x", Errc::stack_literal_malformed, 1, 1, "f33 is no type"},
-        Bad{"-nan -> x", Errc::stack_literal_malformed, 1, 1, "nan"},
-        Bad{"infu32 -> x", Errc::stack_word_unknown, 1, 1, "infu32"},
-        Bad{"- -> x", Errc::stack_literal_malformed, 1, 1, "-7"},
+        BadWords{"256b8 -> x", Errc::stack_literal_out_of_range, 1, 1, "b8 holds 0 to 255"},
+        BadWords{"65536u16 -> x", Errc::stack_literal_out_of_range, 1, 1, "0 to 65535"},
+        BadWords{"-32769s16 -> x", Errc::stack_literal_out_of_range, 1, 1, "-32768 to 32767"},
+        BadWords{"4294967296 -> w", Errc::stack_literal_out_of_range, 1, 1, "7u64"},
+        BadWords{"18446744073709551616u64 -> u", Errc::stack_literal_out_of_range, 1, 1,
+                 "18446744073709551615"},
+        BadWords{"-1b32 -> w", Errc::stack_literal_out_of_range, 1, 1, "b32"},
+        BadWords{"65520f16 -> h", Errc::stack_literal_out_of_range, 1, 1, "65504"},
+        BadWords{"1e-10f16 -> h", Errc::stack_literal_out_of_range, 1, 1, "6e-8"},
+        BadWords{"1e400f64 -> e", Errc::stack_literal_out_of_range, 1, 1, "inff64"},
+        BadWords{"0x1FFFFf16 -> h", Errc::stack_literal_out_of_range, 1, 1, "f16"},
+        BadWords{"1.5f16x2 drop.f16x2", Errc::stack_literal_malformed, 1, 1, "0x3C003C00f16x2"},
+        BadWords{"0x3F800000f32 -> x", Errc::stack_literal_malformed, 1, 1, "0f3F800000"},
+        BadWords{"0xabf16 -> h", Errc::stack_literal_malformed, 1, 1, "0xAbf16"},
+        BadWords{"0xffb32 -> w", Errc::stack_literal_malformed, 1, 1, "0xFFb32"},
+        BadWords{"007 -> w", Errc::stack_literal_malformed, 1, 1, "start with 0"},
+        BadWords{"1pred -> p", Errc::stack_literal_malformed, 1, 1, "true and false"},
+        BadWords{"-0x1 -> m", Errc::stack_literal_malformed, 1, 1, "sign"},
+        BadWords{"-0f3F800000 -> x", Errc::stack_literal_malformed, 1, 1, "sign"},
+        BadWords{"0d3FF0 -> e", Errc::stack_literal_malformed, 1, 1, "0d takes 16"},
+        BadWords{"1.5.5 -> x", Errc::stack_literal_malformed, 1, 1, "no type"},
+        BadWords{"1f33 -> x", Errc::stack_literal_malformed, 1, 1, "f33 is no type"},
+        BadWords{"-nan -> x", Errc::stack_literal_malformed, 1, 1, "nan"},
+        BadWords{"infu32 -> x", Errc::stack_word_unknown, 1, 1, "infu32"},
+        BadWords{"- -> x", Errc::stack_literal_malformed, 1, 1, "-7"},
         // immediates
-        Bad{"w w w n lop3.b32 -> w", Errc::stack_literal_required, 1, 9, "a literal from 0 to 255"},
-        Bad{"lop3.b32", Errc::stack_literal_required, 1, 1, "a literal"},
-        Bad{"w w w 256 lop3.b32 -> w", Errc::stack_literal_required, 1, 11, "256 is not"},
-        Bad{"w w w -1 lop3.b32 -> w", Errc::stack_literal_required, 1, 10, "-1 is not"},
-        Bad{"w w w 1.0 lop3.b32 -> w", Errc::stack_literal_required, 1, 11, "an integer"},
-        Bad{"w w w 5000000000u64 lop3.b32 -> w", Errc::stack_literal_required, 1, 21, "0 to 255"},
-        Bad{"!0000000000003F01 lop3.b32", Errc::stack_literal_required, 1, 19, "a literal"},
-        Bad{"!000000000000FF01 lop3.b32", Errc::stack_literal_required, 1, 19, "a literal"},
+        BadWords{"w w w n lop3.b32 -> w", Errc::stack_literal_required, 1, 9, "a literal from 0 to 255"},
+        BadWords{"lop3.b32", Errc::stack_literal_required, 1, 1, "a literal"},
+        BadWords{"w w w 256 lop3.b32 -> w", Errc::stack_literal_required, 1, 11, "256 is not"},
+        BadWords{"w w w -1 lop3.b32 -> w", Errc::stack_literal_required, 1, 10, "-1 is not"},
+        BadWords{"w w w 1.0 lop3.b32 -> w", Errc::stack_literal_required, 1, 11, "an integer"},
+        BadWords{"w w w 5000000000u64 lop3.b32 -> w", Errc::stack_literal_required, 1, 21, "0 to 255"},
+        BadWords{"!0000000000003F01 lop3.b32", Errc::stack_literal_required, 1, 19, "a literal"},
+        BadWords{"!000000000000FF01 lop3.b32", Errc::stack_literal_required, 1, 19, "a literal"},
         // numbers behind words
-        Bad{"x yank_dup.f32", Errc::stack_number_missing, 1, 3, "yank_dup.f32 2"},
-        Bad{"x yank_dup.f32 y", Errc::stack_number_missing, 1, 16, "not y"},
-        Bad{"x store.f32\n3", Errc::stack_number_missing, 1, 3, "number"},
-        Bad{"x store.f32 256", Errc::stack_literal_out_of_range, 1, 13, "0 to 255"},
-        Bad{"repeat x end", Errc::stack_number_missing, 1, 8, "not x"},
-        Bad{"repeat 99999999999 end", Errc::stack_literal_out_of_range, 1, 8, "repeat takes"},
-        Bad{"x yank_dup.f32 01", Errc::stack_number_missing, 1, 16, "not 01"},
+        BadWords{"x yank_dup.f32", Errc::stack_number_missing, 1, 3, "yank_dup.f32 2"},
+        BadWords{"x yank_dup.f32 y", Errc::stack_number_missing, 1, 16, "not y"},
+        BadWords{"x store.f32\n3", Errc::stack_number_missing, 1, 3, "number"},
+        BadWords{"x store.f32 256", Errc::stack_literal_out_of_range, 1, 13, "0 to 255"},
+        BadWords{"repeat x end", Errc::stack_number_missing, 1, 8, "not x"},
+        BadWords{"repeat 99999999999 end", Errc::stack_literal_out_of_range, 1, 8, "repeat takes"},
+        BadWords{"x yank_dup.f32 01", Errc::stack_number_missing, 1, 16, "not 01"},
         // types
-        Bad{"dup.f33", Errc::stack_word_unknown, 1, 1, "f33 is no type"},
-        Bad{"dup.", Errc::stack_word_unknown, 1, 1, "no type"},
-        Bad{"as.f32", Errc::stack_word_unknown, 1, 1, "two types"},
-        Bad{"x as.u64.f32 -> u", Errc::stack_word_unknown, 1, 3, "64 bits"},
-        Bad{"p as.u32.pred -> w", Errc::stack_word_unknown, 1, 3, "selp"},
+        BadWords{"dup.f33", Errc::stack_word_unknown, 1, 1, "f33 is no type"},
+        BadWords{"dup.", Errc::stack_word_unknown, 1, 1, "no type"},
+        BadWords{"as.f32", Errc::stack_word_unknown, 1, 1, "two types"},
+        BadWords{"x as.u64.f32 -> u", Errc::stack_word_unknown, 1, 3, "64 bits"},
+        BadWords{"p as.u32.pred -> w", Errc::stack_word_unknown, 1, 3, "selp"},
         // brackets
-        Bad{"end", Errc::stack_bracket_wrong, 1, 1, "without"},
-        Bad{"else", Errc::stack_bracket_wrong, 1, 1, "if"},
-        Bad{"repeat 2 else end", Errc::stack_bracket_wrong, 1, 10, "if"},
-        Bad{"p if x drop.f32", Errc::stack_bracket_wrong, 1, 3, "no end"},
-        Bad{"repeat 2 p if end", Errc::stack_bracket_wrong, 1, 1, "this repeat has no end"},
-        Bad{"p if else else end", Errc::stack_bracket_wrong, 1, 11, "already"},
-        Bad{"routine r -> : 1.0", Errc::stack_bracket_wrong, 1, 1, "routine has no end"},
-        Bad{"p if x end -> z", Errc::stack_bracket_wrong, 1, 8, "arms"},
-        Bad{"if x end", Errc::stack_values_missing, 1, 1, "if takes 1 pred"},
+        BadWords{"end", Errc::stack_bracket_wrong, 1, 1, "without"},
+        BadWords{"else", Errc::stack_bracket_wrong, 1, 1, "if"},
+        BadWords{"repeat 2 else end", Errc::stack_bracket_wrong, 1, 10, "if"},
+        BadWords{"p if x drop.f32", Errc::stack_bracket_wrong, 1, 3, "no end"},
+        BadWords{"repeat 2 p if end", Errc::stack_bracket_wrong, 1, 1, "this repeat has no end"},
+        BadWords{"p if else else end", Errc::stack_bracket_wrong, 1, 11, "already"},
+        BadWords{"routine r -> : 1.0", Errc::stack_bracket_wrong, 1, 1, "routine has no end"},
+        BadWords{"p if x end -> z", Errc::stack_bracket_wrong, 1, 8, "arms"},
+        BadWords{"if x end", Errc::stack_values_missing, 1, 1, "if takes 1 pred"},
         // routines
-        Bad{"routine", Errc::stack_routine_wrong, 1, 1, "routine square"},
-        Bad{"routine x -> f32 : 1.0 end", Errc::stack_routine_wrong, 1, 9, "operand"},
-        Bad{"routine add.f32 -> f32 : end", Errc::stack_routine_wrong, 1, 9, "instruction"},
-        Bad{"routine end -> : end", Errc::stack_routine_wrong, 1, 9, "word of the language"},
-        Bad{"routine dup.f32 -> : end", Errc::stack_routine_wrong, 1, 9, "word of the language"},
-        Bad{"routine 7 -> : end", Errc::stack_routine_wrong, 1, 9, "not a name"},
-        Bad{"routine inf -> : end", Errc::stack_routine_wrong, 1, 9, "literal"},
-        Bad{"routine r -> : end routine r -> : end", Errc::stack_routine_wrong, 1, 28, "already"},
-        Bad{"routine r f33 -> : end", Errc::stack_routine_wrong, 1, 11, "f33 is no type"},
-        Bad{"routine r f32 : end", Errc::stack_routine_wrong, 1, 15, "->"},
-        Bad{"routine r f32 -> f32", Errc::stack_routine_wrong, 1, 21, "`:`"},
-        Bad{"routine r -> : x end", Errc::stack_routine_wrong, 1, 16, "operand"},
-        Bad{"routine r -> : frag[0] end", Errc::stack_routine_wrong, 1, 16, "operand"},
-        Bad{"routine r f32 -> : -> x end", Errc::stack_routine_wrong, 1, 20, "assigns nothing"},
-        Bad{"routine r -> : r end", Errc::stack_word_unknown, 1, 16, "not itself"},
-        Bad{"\xEF\xBB\xBFx bogus", Errc::stack_word_unknown, 1, 6, "bogus"},
-        Bad{"x \x01\x7F -> x", Errc::stack_word_unknown, 1, 3, "unknown word ??"},
-        Bad{"routine r -> : routine s -> : end end", Errc::stack_routine_wrong, 1, 16, "outside"},
-        Bad{"p if routine s -> : end end", Errc::stack_routine_wrong, 1, 6, "outside"},
-        Bad{"routine r f32 -> f32 : end n r", Errc::stack_values_missing, 1, 30, "r takes 1 f32"},
-        Bad{"routine r -> f32 : end r -> x", Errc::stack_routine_wrong, 1, 20, "leaves no f32"},
-        Bad{"routine r -> f32 : sub.f32 end r -> x", Errc::stack_values_missing, 1, 20,
-            "in a routine: sub.f32 takes 2"},
+        BadWords{"routine", Errc::stack_routine_wrong, 1, 1, "routine square"},
+        BadWords{"routine x -> f32 : 1.0 end", Errc::stack_routine_wrong, 1, 9, "operand"},
+        BadWords{"routine add.f32 -> f32 : end", Errc::stack_routine_wrong, 1, 9, "instruction"},
+        BadWords{"routine end -> : end", Errc::stack_routine_wrong, 1, 9, "word of the language"},
+        BadWords{"routine dup.f32 -> : end", Errc::stack_routine_wrong, 1, 9, "word of the language"},
+        BadWords{"routine 7 -> : end", Errc::stack_routine_wrong, 1, 9, "not a name"},
+        BadWords{"routine inf -> : end", Errc::stack_routine_wrong, 1, 9, "literal"},
+        BadWords{"routine r -> : end routine r -> : end", Errc::stack_routine_wrong, 1, 28, "already"},
+        BadWords{"routine r f33 -> : end", Errc::stack_routine_wrong, 1, 11, "f33 is no type"},
+        BadWords{"routine r f32 : end", Errc::stack_routine_wrong, 1, 15, "->"},
+        BadWords{"routine r f32 -> f32", Errc::stack_routine_wrong, 1, 21, "`:`"},
+        BadWords{"routine r -> : x end", Errc::stack_routine_wrong, 1, 16, "operand"},
+        BadWords{"routine r -> : frag[0] end", Errc::stack_routine_wrong, 1, 16, "operand"},
+        BadWords{"routine r f32 -> : -> x end", Errc::stack_routine_wrong, 1, 20, "assigns nothing"},
+        BadWords{"routine r -> : r end", Errc::stack_word_unknown, 1, 16, "not itself"},
+        BadWords{"\xEF\xBB\xBFx bogus", Errc::stack_word_unknown, 1, 6, "bogus"},
+        BadWords{"x \x01\x7F -> x", Errc::stack_word_unknown, 1, 3, "unknown word ??"},
+        BadWords{"routine r -> : routine s -> : end end", Errc::stack_routine_wrong, 1, 16, "outside"},
+        BadWords{"p if routine s -> : end end", Errc::stack_routine_wrong, 1, 6, "outside"},
+        BadWords{"routine r f32 -> f32 : end n r", Errc::stack_values_missing, 1, 30, "r takes 1 f32"},
+        BadWords{"routine r -> f32 : end r -> x", Errc::stack_routine_wrong, 1, 20, "leaves no f32"},
+        BadWords{"routine r -> f32 : sub.f32 end r -> x", Errc::stack_values_missing, 1, 20,
+                 "in a routine: sub.f32 takes 2"},
         // an error in a routine points there, however deep the call
-        Bad{"routine r f32 -> f32 :\n  dup.f32\n  add.u32 end\nroutine s f32 -> f32 : r r end\nx s -> x",
-            Errc::stack_values_missing, 3, 3, "in a routine: add.u32 takes 2"},
-        Bad{"routine r f32 -> f32 : repeat 2 dup.f32 2 yank_dup.f32 1 3 yank_dup.f32 9 end end x r -> x",
-            Errc::stack_values_missing, 1, 60, "yank_dup.f32 9 takes 10"},
-        Bad{"routine r f32 -> f32 :\n n n 3 lop3.b32 end", Errc::stack_routine_wrong, 2, 2, "operand"},
-        Bad{"routine r u32 -> u32 : dup.u32 dup.u32 3 lop3.b32\n add.f32 end n r -> n",
-            Errc::stack_values_missing, 2, 2, "add.f32"},
+        BadWords{"routine r f32 -> f32 :\n  dup.f32\n  add.u32 end\nroutine s f32 -> f32 : r r end\nx s -> x",
+                 Errc::stack_values_missing, 3, 3, "in a routine: add.u32 takes 2"},
+        BadWords{"routine r f32 -> f32 : repeat 2 dup.f32 2 yank_dup.f32 1 3 yank_dup.f32 9 end end x r -> x",
+                 Errc::stack_values_missing, 1, 60, "yank_dup.f32 9 takes 10"},
+        BadWords{"routine r f32 -> f32 :\n n n 3 lop3.b32 end", Errc::stack_routine_wrong, 2, 2, "operand"},
+        BadWords{"routine r u32 -> u32 : dup.u32 dup.u32 3 lop3.b32\n add.f32 end n r -> n",
+                 Errc::stack_values_missing, 2, 2, "add.f32"},
         // imports
-        Bad{"import", Errc::stack_import_wrong, 1, 1, "activation/relu.stub"},
-        Bad{"import gelu", Errc::stack_import_wrong, 1, 8,
-            "did you mean activation/gelu_erf.stub, activation/gelu_tanh.stub, "},
-        Bad{"import nothing.stub", Errc::stack_import_wrong, 1, 8, "no stub nothing.stub"},
-        Bad{"p if import gelu.stub end", Errc::stack_import_wrong, 1, 6, "outside"},
+        BadWords{"import", Errc::stack_import_wrong, 1, 1, "activation/relu.stub"},
+        BadWords{"import gelu", Errc::stack_import_wrong, 1, 8,
+                 "did you mean activation/gelu_erf.stub, activation/gelu_tanh.stub, "},
+        BadWords{"import nothing.stub", Errc::stack_import_wrong, 1, 8, "no stub nothing.stub"},
+        BadWords{"p if import gelu.stub end", Errc::stack_import_wrong, 1, 6, "outside"},
         // raw words
-        Bad{"!12", Errc::stack_word_unknown, 1, 1, "16"}, Bad{"!!12", Errc::stack_word_unknown, 1, 1, "16"},
-        Bad{"!0123456789ABCDEG", Errc::stack_word_unknown, 1, 1, "16"},
+        BadWords{"!12", Errc::stack_word_unknown, 1, 1, "16"},
+        BadWords{"!!12", Errc::stack_word_unknown, 1, 1, "16"},
+        BadWords{"!0123456789ABCDEG", Errc::stack_word_unknown, 1, 1, "16"},
         // missing values
-        Bad{"load.f32 3 -> x", Errc::stack_values_missing, 1, 1, "nothing was stored"},
-        Bad{"n -> x", Errc::stack_values_missing, 1, 6,
-            "cvt.rn.f32.u32 converts it, as.f32.u32 takes its bits"},
-        Bad{"x y sub.s32 -> m", Errc::stack_values_missing, 1, 5,
-            "sub.s32 takes 2 s32 values, none is there; there are 2 f32 values: cvt.rni.s32.f32"},
-        Bad{"x sub.f32 -> z", Errc::stack_values_missing, 1, 3, "takes 2 f32 values, only 1 is there"},
-        Bad{"x replace.f32 2", Errc::stack_values_missing, 1, 3, "takes 3 f32 values"},
-        Bad{"x y -> z", Errc::stack_leftover, 1, 1, "drop.f32"},
-        Bad{"x -> p", Errc::stack_values_missing, 1, 6, "setp.ne.f32"},
-        Bad{"\xFF\x01", Errc::stack_word_unknown, 1, 1, "unknown word"}));
+        BadWords{"load.f32 3 -> x", Errc::stack_values_missing, 1, 1, "nothing was stored"},
+        BadWords{"n -> x", Errc::stack_values_missing, 1, 6,
+                 "cvt.rn.f32.u32 converts it, as.f32.u32 takes its bits"},
+        BadWords{"x y sub.s32 -> m", Errc::stack_values_missing, 1, 5,
+                 "sub.s32 takes 2 s32 values, none is there; there are 2 f32 values: cvt.rni.s32.f32"},
+        BadWords{"x sub.f32 -> z", Errc::stack_values_missing, 1, 3, "takes 2 f32 values, only 1 is there"},
+        BadWords{"x replace.f32 2", Errc::stack_values_missing, 1, 3, "takes 3 f32 values"},
+        BadWords{"x y -> z", Errc::stack_leftover, 1, 1, "drop.f32"},
+        BadWords{"x -> p", Errc::stack_values_missing, 1, 6, "setp.ne.f32"},
+        BadWords{"\xFF\x01", Errc::stack_word_unknown, 1, 1, "unknown word"}));
 
 TEST(StackText, WhatTheSiteForbidsIsAnErrorThatNamesTheEffect) {
     const Signature s = *Signature::parse("in u64 q, mod f32 x");

@@ -175,10 +175,10 @@ inline double difference(std::uint32_t a, std::uint32_t b) {  // a - b, rounded 
 
 // --- random numbers
 
-struct Words {
+struct PhiloxWords {
     std::uint32_t w[4];
 };
-inline Words philox(Words c, std::uint32_t k0, std::uint32_t k1) {
+inline PhiloxWords philox(PhiloxWords c, std::uint32_t k0, std::uint32_t k1) {
     for (int round = 0; round < 10; ++round) {
         const std::uint64_t a = std::uint64_t{0xD2511F53} * c.w[0], b = std::uint64_t{0xCD9E8D57} * c.w[2];
         c = {{static_cast<std::uint32_t>(b >> 32) ^ c.w[1] ^ k0, static_cast<std::uint32_t>(b),
@@ -187,21 +187,23 @@ inline Words philox(Words c, std::uint32_t k0, std::uint32_t k1) {
     }
     return c;
 }
-inline Words philox_block(std::uint64_t seed, std::uint64_t subsequence, std::uint64_t block) {
+inline PhiloxWords philox_block(std::uint64_t seed, std::uint64_t subsequence, std::uint64_t block) {
     const auto low = [](std::uint64_t x) { return static_cast<std::uint32_t>(x); };
     return philox({{low(block), low(block >> 32), low(subsequence), low(subsequence >> 32)}}, low(seed),
                   low(seed >> 32));
 }
-inline Words curand4(const Point& p) {
+inline PhiloxWords curand4(const Point& p) {
     const std::uint64_t offset = p.bits(2);
-    const Words first = philox_block(p.bits(0), p.bits(1), offset / 4),
-                second = philox_block(p.bits(0), p.bits(1), offset / 4 + 1);
-    Words result{};
+    const PhiloxWords first = philox_block(p.bits(0), p.bits(1), offset / 4),
+                      second = philox_block(p.bits(0), p.bits(1), offset / 4 + 1);
+    PhiloxWords result{};
     for (std::size_t k = 0; k < 4; ++k)
         result.w[k] = offset % 4 + k < 4 ? first.w[offset % 4 + k] : second.w[offset % 4 + k - 4];
     return result;
 }
-inline Wants words(const Words& r) { return {exact(r.w[0]), exact(r.w[1]), exact(r.w[2]), exact(r.w[3])}; }
+inline Wants words(const PhiloxWords& r) {
+    return {exact(r.w[0]), exact(r.w[1]), exact(r.w[2]), exact(r.w[3])};
+}
 inline float uniform(std::uint32_t bits) { return std::fma(static_cast<float>(bits), 0x1p-32f, 0x1p-33f); }
 inline Wants normal(std::uint32_t a, std::uint32_t b) {
     constexpr float two_pi = 6.2831855f;
@@ -451,7 +453,7 @@ inline void add_random(std::vector<Case>& rows) {
                     {"random/normal.stub", [](const Point& p) { return normal(p.u(0), p.u(1)); }},
                     {"random/normal4.stub",
                      [](const Point& p) {
-                         const Words r = curand4(p);
+                         const PhiloxWords r = curand4(p);
                          Wants result = normal(r.w[0], r.w[1]), rest = normal(r.w[2], r.w[3]);
                          result.insert(result.end(), rest.begin(), rest.end());
                          return result;

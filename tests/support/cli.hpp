@@ -14,6 +14,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -29,11 +31,20 @@ namespace fs = std::filesystem;
 
 inline const std::string program = test::build_path("ptxgraft");
 inline const fs::path golden = test::source_path("tests/golden/cli");
+inline const std::string gemm = test::source_path("templates/gemm/simt.cu");  // whose sites are filled
 
 struct Result {
     int status;
     std::string out, err;
 };
+
+/// Of JSON Lines.
+inline std::vector<nlohmann::json> json_lines(const std::string& text) {
+    std::vector<nlohmann::json> lines;
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);) lines.push_back(nlohmann::json::parse(line));
+    return lines;
+}
 
 /// A process of the program, begun.
 inline pid_t begin(const std::vector<std::string>& arguments, std::string_view input = {}) {
@@ -80,14 +91,16 @@ inline std::string npy(const std::string& header, std::string_view data) {
            static_cast<char>(size >> 8) + text + std::string(data);
 }
 
+inline std::string array(const std::string& descr, const std::string& shape, std::string_view data) {
+    return npy("{'descr': '" + descr + "', 'fortran_order': False, 'shape': " + shape + ", }", data);
+}
+
 template <class T> std::string bytes_of(const std::vector<T>& values) {
     return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
 }
 
 inline std::string floats(const std::vector<float>& values) {
-    return npy(
-        "{'descr': '<f4', 'fortran_order': False, 'shape': (" + std::to_string(values.size()) + ",), }",
-        bytes_of(values));
+    return array("<f4", "(" + std::to_string(values.size()) + ",)", bytes_of(values));
 }
 
 // The data of a .npy file of version 1.

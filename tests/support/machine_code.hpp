@@ -41,4 +41,11 @@ inline std::map<std::string, std::string> machine_code(const Cubin& cubin) {
         std::string_view(reinterpret_cast<const char*>(cubin.image.data()), cubin.image.size()));
 }
 
+/// A function of a cubin; null where there is none of the name.
+inline const FunctionUsage* find(const Cubin& cubin, std::string_view name) {
+    for (const auto& f : cubin.functions)
+        if (f.name == name) return &f;
+    return nullptr;
+}
+
 }  // namespace ptxgraft

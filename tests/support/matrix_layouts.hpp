@@ -9,10 +9,10 @@ namespace ptxgraft::emulator {
 
 using enum MatrixType;
 
-struct Place {
+struct MatrixPlace {
     unsigned row, col;
 };
-using Formula = Place (*)(unsigned lane, unsigned i);
+using Formula = MatrixPlace (*)(unsigned lane, unsigned i);
 
 // The names of the manual.
 struct Ids {
@@ -21,97 +21,111 @@ struct Ids {
 };
 
 // C and D of m8n8 and of m16n8: the same in all sections.
-inline Place c_m8n8(unsigned lane, unsigned i) { return {Ids(lane).group, Ids(lane).in_group * 2 + i}; }
-inline Place c_m16n8(unsigned lane, unsigned i) {
+inline MatrixPlace c_m8n8(unsigned lane, unsigned i) { return {Ids(lane).group, Ids(lane).in_group * 2 + i}; }
+inline MatrixPlace c_m16n8(unsigned lane, unsigned i) {
     return {i < 2 ? Ids(lane).group : Ids(lane).group + 8, Ids(lane).in_group * 2 + (i & 1)};
 }
 
 // 9.7.14.5.2: m8n8k4 .f64
-inline Place a_m8n8k4_f64(unsigned lane, unsigned) { return {lane >> 2, lane % 4}; }
-inline Place b_m8n8k4_f64(unsigned lane, unsigned) { return {lane % 4, lane >> 2}; }
+inline MatrixPlace a_m8n8k4_f64(unsigned lane, unsigned) { return {lane >> 2, lane % 4}; }
+inline MatrixPlace b_m8n8k4_f64(unsigned lane, unsigned) { return {lane % 4, lane >> 2}; }
 // 9.7.14.5.3 to 5: m8n8k16, k32, k128
-inline Place a_m8n8k16(unsigned lane, unsigned i) { return {Ids(lane).group, Ids(lane).in_group * 4 + i}; }
-inline Place b_m8n8k16(unsigned lane, unsigned i) { return {Ids(lane).in_group * 4 + i, Ids(lane).group}; }
-inline Place a_m8n8k32(unsigned lane, unsigned i) { return {Ids(lane).group, Ids(lane).in_group * 8 + i}; }
-inline Place b_m8n8k32(unsigned lane, unsigned i) { return {Ids(lane).in_group * 8 + i, Ids(lane).group}; }
-inline Place a_m8n8k128(unsigned lane, unsigned i) { return {Ids(lane).group, Ids(lane).in_group * 32 + i}; }
-inline Place b_m8n8k128(unsigned lane, unsigned i) { return {Ids(lane).in_group * 32 + i, Ids(lane).group}; }
+inline MatrixPlace a_m8n8k16(unsigned lane, unsigned i) {
+    return {Ids(lane).group, Ids(lane).in_group * 4 + i};
+}
+inline MatrixPlace b_m8n8k16(unsigned lane, unsigned i) {
+    return {Ids(lane).in_group * 4 + i, Ids(lane).group};
+}
+inline MatrixPlace a_m8n8k32(unsigned lane, unsigned i) {
+    return {Ids(lane).group, Ids(lane).in_group * 8 + i};
+}
+inline MatrixPlace b_m8n8k32(unsigned lane, unsigned i) {
+    return {Ids(lane).in_group * 8 + i, Ids(lane).group};
+}
+inline MatrixPlace a_m8n8k128(unsigned lane, unsigned i) {
+    return {Ids(lane).group, Ids(lane).in_group * 32 + i};
+}
+inline MatrixPlace b_m8n8k128(unsigned lane, unsigned i) {
+    return {Ids(lane).in_group * 32 + i, Ids(lane).group};
+}
 // 9.7.14.5.6: m16n8k4 .tf32, .f64
-inline Place a_m16n8k4(unsigned lane, unsigned i) {
+inline MatrixPlace a_m16n8k4(unsigned lane, unsigned i) {
     return {i == 0 ? Ids(lane).group : Ids(lane).group + 8, Ids(lane).in_group};
 }
-inline Place b_m16n8k4(unsigned lane, unsigned) { return {Ids(lane).in_group, Ids(lane).group}; }
+inline MatrixPlace b_m16n8k4(unsigned lane, unsigned) { return {Ids(lane).in_group, Ids(lane).group}; }
 // 9.7.14.5.7: m16n8k8
-inline Place a_m16n8k8_f16(unsigned lane, unsigned i) {
+inline MatrixPlace a_m16n8k8_f16(unsigned lane, unsigned i) {
     return {i < 2 ? Ids(lane).group : Ids(lane).group + 8, Ids(lane).in_group * 2 + (i & 1)};
 }
-inline Place b_m16n8k8_f16(unsigned lane, unsigned i) {
+inline MatrixPlace b_m16n8k8_f16(unsigned lane, unsigned i) {
     return {Ids(lane).in_group * 2 + i, Ids(lane).group};
 }
-inline Place a_m16n8k8_tf32(unsigned lane, unsigned i) {
+inline MatrixPlace a_m16n8k8_tf32(unsigned lane, unsigned i) {
     return {i == 0 || i == 2 ? Ids(lane).group : Ids(lane).group + 8,
             i < 2 ? Ids(lane).in_group : Ids(lane).in_group + 4};
 }
-inline Place b_m16n8k8_tf32(unsigned lane, unsigned i) {
+inline MatrixPlace b_m16n8k8_tf32(unsigned lane, unsigned i) {
     return {i == 0 ? Ids(lane).in_group : Ids(lane).in_group + 4, Ids(lane).group};
 }
 // 9.7.14.5.8: m16n8k16 of floats
-inline Place a_m16n8k16_f16(unsigned lane, unsigned i) {
+inline MatrixPlace a_m16n8k16_f16(unsigned lane, unsigned i) {
     return {i < 2 || (4 <= i && i < 6) ? Ids(lane).group : Ids(lane).group + 8,
             i < 4 ? Ids(lane).in_group * 2 + (i & 1) : Ids(lane).in_group * 2 + (i & 1) + 8};
 }
-inline Place b_m16n8k16_f16(unsigned lane, unsigned i) {
+inline MatrixPlace b_m16n8k16_f16(unsigned lane, unsigned i) {
     return {i < 2 ? Ids(lane).in_group * 2 + (i & 1) : Ids(lane).in_group * 2 + (i & 1) + 8, Ids(lane).group};
 }
-inline Place a_m16n8k16_f64(unsigned lane, unsigned i) {
+inline MatrixPlace a_m16n8k16_f64(unsigned lane, unsigned i) {
     return {i % 2 == 0 ? Ids(lane).group : Ids(lane).group + 8,
             i % 2 == 0 ? i * 2 + Ids(lane).in_group : i * 2 - 2 + Ids(lane).in_group};
 }
-inline Place b_m16n8k16_f64(unsigned lane, unsigned i) {
+inline MatrixPlace b_m16n8k16_f64(unsigned lane, unsigned i) {
     return {Ids(lane).in_group + i * 4, Ids(lane).group};
 }
 // 9.7.14.5.9: m16n8k16 of 8 bits
-inline Place a_m16n8k16_s8(unsigned lane, unsigned i) {
+inline MatrixPlace a_m16n8k16_s8(unsigned lane, unsigned i) {
     return {i < 4 ? Ids(lane).group : Ids(lane).group + 8, Ids(lane).in_group * 4 + (i & 3)};
 }
-inline Place b_m16n8k16_s8(unsigned lane, unsigned i) {
+inline MatrixPlace b_m16n8k16_s8(unsigned lane, unsigned i) {
     return {Ids(lane).in_group * 4 + i, Ids(lane).group};
 }
 // 9.7.14.5.10: m16n8k32
-inline Place a_m16n8k32_s4(unsigned lane, unsigned i) {
+inline MatrixPlace a_m16n8k32_s4(unsigned lane, unsigned i) {
     return {i < 8 ? Ids(lane).group : Ids(lane).group + 8, Ids(lane).in_group * 8 + (i & 7)};
 }
-inline Place b_m16n8k32_s4(unsigned lane, unsigned i) {
+inline MatrixPlace b_m16n8k32_s4(unsigned lane, unsigned i) {
     return {Ids(lane).in_group * 8 + (i & 7), Ids(lane).group};
 }
-inline Place a_m16n8k32_s8(unsigned lane, unsigned i) {
+inline MatrixPlace a_m16n8k32_s8(unsigned lane, unsigned i) {
     return {i < 4 || (8 <= i && i < 12) ? Ids(lane).group : Ids(lane).group + 8,
             i < 8 ? Ids(lane).in_group * 4 + (i & 3) : Ids(lane).in_group * 4 + (i & 3) + 16};
 }
-inline Place b_m16n8k32_s8(unsigned lane, unsigned i) {
+inline MatrixPlace b_m16n8k32_s8(unsigned lane, unsigned i) {
     return {i < 4 ? Ids(lane).in_group * 4 + (i & 3) : Ids(lane).in_group * 4 + (i & 3) + 16,
             Ids(lane).group};
 }
 // 9.7.14.5.11: m16n8k64 of 4 bits
-inline Place a_m16n8k64_s4(unsigned lane, unsigned i) {
+inline MatrixPlace a_m16n8k64_s4(unsigned lane, unsigned i) {
     return {i < 8 || (16 <= i && i < 24) ? Ids(lane).group : Ids(lane).group + 8,
             i < 16 ? Ids(lane).in_group * 8 + (i & 7) : Ids(lane).in_group * 8 + (i & 7) + 32};
 }
-inline Place b_m16n8k64_s4(unsigned lane, unsigned i) {
+inline MatrixPlace b_m16n8k64_s4(unsigned lane, unsigned i) {
     return {i < 8 ? Ids(lane).in_group * 8 + (i & 7) : Ids(lane).in_group * 8 + (i & 7) + 32,
             Ids(lane).group};
 }
 // 9.7.14.5.12 and 13: m16n8k128, k256 of one bit. (For k256 the manual forgets "& 0x1F" in the first line of
 // A.)
-inline Place a_m16n8k128(unsigned lane, unsigned i) {
+inline MatrixPlace a_m16n8k128(unsigned lane, unsigned i) {
     return {i < 32 ? Ids(lane).group : Ids(lane).group + 8, Ids(lane).in_group * 32 + (i & 0x1F)};
 }
-inline Place b_m16n8k128(unsigned lane, unsigned i) { return {Ids(lane).in_group * 32 + i, Ids(lane).group}; }
-inline Place a_m16n8k256(unsigned lane, unsigned i) {
+inline MatrixPlace b_m16n8k128(unsigned lane, unsigned i) {
+    return {Ids(lane).in_group * 32 + i, Ids(lane).group};
+}
+inline MatrixPlace a_m16n8k256(unsigned lane, unsigned i) {
     return {i < 32 || (64 <= i && i < 96) ? Ids(lane).group : Ids(lane).group + 8,
             i < 64 ? Ids(lane).in_group * 32 + (i & 0x1F) : Ids(lane).in_group * 32 + (i & 0x1F) + 128};
 }
-inline Place b_m16n8k256(unsigned lane, unsigned i) {
+inline MatrixPlace b_m16n8k256(unsigned lane, unsigned i) {
     return {i < 32 ? Ids(lane).in_group * 32 + (i & 0x1F) : Ids(lane).in_group * 32 + (i & 0x1F) + 128,
             Ids(lane).group};
 }
@@ -154,7 +168,7 @@ inline Matrix matrix_of(const std::vector<TestRegister>& registers, MatrixType t
     Matrix matrix;
     for (unsigned lane = 0; lane < 32; ++lane)
         for (unsigned i = 0; i < registers.size() * 32 / element_bits(type); ++i) {
-            const Place place = formula(lane, i);
+            const MatrixPlace place = formula(lane, i);
             matrix[{place.row, place.col}] = element_in(registers.data(), type, lane, i);
         }
     return matrix;
@@ -184,7 +198,7 @@ inline void check(const Mma& mma, const Fragments& fragments, const Matrix& a, F
     unsigned wrong = 0;
     for (unsigned lane = 0; lane < 32 && wrong < 4; ++lane)
         for (unsigned i = 0; i < fragments.d.size() * 32 / element_bits(mma.d); ++i) {
-            const Place place = mma.m == 8 ? c_m8n8(lane, i) : c_m16n8(lane, i);
+            const MatrixPlace place = mma.m == 8 ? c_m8n8(lane, i) : c_m16n8(lane, i);
             const std::uint32_t got = element_in(fragments.d.data(), mma.d, lane, i);
             const std::uint32_t want = expected_element(
                 mma, a, b, element_in(fragments.c.data(), mma.c, lane, i), place.row, place.col);

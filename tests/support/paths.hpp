@@ -13,5 +13,8 @@ std::string source_path(std::string_view path);
 std::string build_path(std::string_view path);
 /// The folder of real PTX from many compilers (CMake's PTXGRAFT_CORPUS), which need not exist.
 std::string corpus_folder();
+/// Of the toolkit's "ptxas" and "nvcc", an "nvdisasm" for the default assembler, and "clang++":
+/// its path, or "" where there is none.
+std::string program_path(std::string_view name);
 
 }  // namespace ptxgraft::test

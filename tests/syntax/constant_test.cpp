@@ -24,7 +24,7 @@ namespace {
 using Type = Constant::Type;
 using test::RandomConstants;
 
-constexpr const char* head = ".version 8.7\n.target sm_90\n.address_size 64\n";
+constexpr const char* module_start = ".version 8.7\n.target sm_90\n.address_size 64\n";
 
 std::string shown(const Expected<Constant>& constant) {
     if (!constant)
@@ -180,7 +180,7 @@ TEST(Constant, PtxasGivesRandomIntegerExpressionsTheSameValues) {
         texts.push_back(text);
         values.push_back(value->bits);
     }
-    std::string ptx = std::string(head) + ".visible .global .align 8 .u64 x[] = {";
+    std::string ptx = std::string(module_start) + ".visible .global .align 8 .u64 x[] = {";
     for (const std::string& text : texts) ptx += (ptx.back() == '{' ? "" : ",\n") + text;
     const std::string bytes = initial_bytes(assembled(ptx + "};\n"));
     ASSERT_EQ(bytes.size(), 8 * texts.size());
@@ -206,7 +206,7 @@ TEST(Constant, PtxasGivesRandomFloatingExpressionsTheSameValues) {
                                     "0d7FFC000012345678", "0d0000000000000001", "0d36A0000000000001"});
             if (evaluate_constant(text)) texts.push_back(text);
         }
-        std::string ptx = std::string(head) + ".visible .global .align 8 " + type + " x[] = {";
+        std::string ptx = std::string(module_start) + ".visible .global .align 8 " + type + " x[] = {";
         for (const std::string& text : texts) ptx += (ptx.back() == '{' ? "" : ",\n") + text;
         ptx += "};\n.visible .entry k() { ret; }\n";
         const std::string bytes = initial_bytes(assembled(ptx));
@@ -275,7 +275,7 @@ std::string literal_at(const Place& place, const Constant& c) {
 }
 
 struct Kernel {
-    std::string text = std::string(head) +
+    std::string text = std::string(module_start) +
                        ".global .align 8 .u32 g[8] = {10, 11, 12, 13, 14, 15, 16, 17};\n.const .u32 c[8] = "
                        "{20, 21, 22, 23, 24, 25, 26, 27};\n"
                        ".func (.reg .b32 r) callee(.reg .b32 a) { add.u32 r, a, 1; ret; }\n"
@@ -436,7 +436,7 @@ TEST(Constant, VariablesBeginAsPtxasHasThem) {
     RandomConstants random(5);
     std::size_t legal = 0, illegal = 0;
     for (int i = 0; i < 1'500; ++i) {
-        const std::string ptx = head + random_variable(random) + ".visible .entry k() { ret; }\n";
+        const std::string ptx = module_start + random_variable(random) + ".visible .entry k() { ret; }\n";
         const auto module = parse(ptx);
         const bool is_evaluable = module && isa::verify(*module).empty();
         const auto theirs = ptx.find('/') == std::string::npos
@@ -464,7 +464,7 @@ TEST(Constant, VariablesBeginAsPtxasHasThem) {
 // WARP_SZ stands wherever an integer does.
 TEST(Constant, TheWarpSizeIsANumberInDeclarations) {
     const std::string ptx =
-        std::string(head) +
+        std::string(module_start) +
         ".global .align WARP_SZ .b8 x[WARP_SZ] = {WARP_SZ, 2};\n"
         ".visible .entry k(.param .b8 p[WARP_SZ]) .maxntid WARP_SZ, 2 .maxnreg WARP_SZ {\n"
         ".reg .b32 %q<WARP_SZ>; .shared .b32 s[WARP_SZ]; .reg .b64 %rd<2>; .loc 1 WARP_SZ 1\n"

@@ -261,7 +261,7 @@ TEST(SyntaxError, OneTokenTooFewTooManyOrInTheWrongPlaceIsAnErrorWherePtxasSaysS
 
 // --- going on behind errors
 
-std::vector<std::string> places(const Recovered& recovered, std::string_view text) {
+std::vector<std::string> places_of(const Recovered& recovered, std::string_view text) {
     std::vector<std::string> out;
     for (const Error& e : recovered.errors) {
         const Position at = position(text, e.span.begin);
@@ -310,7 +310,7 @@ TEST(SyntaxRecovery, EveryErrorIsFoundAndWhatIsRightIsKept) {
     for (const RecoveryRow& row : rows) {
         const auto recovered = parse_all(row.text).value();
         EXPECT_EQ(print(recovered.module), row.text);
-        EXPECT_EQ(places(recovered, row.text), row.errors) << row.text;
+        EXPECT_EQ(places_of(recovered, row.text), row.errors) << row.text;
         EXPECT_EQ(recovered.error_count, row.errors.size());
         std::string instructions;
         for (const Statement& s : recovered.module.statements()) {
