@@ -125,7 +125,6 @@ bool is_of_head(syntax::StatementKind kind) {
 
 ModuleInfo module_info(const syntax::Module& module) {
     ModuleInfo info{.target = std::string(module.target())};
-    info.entries.reserve(module.functions().size());
     for (const syntax::Statement& statement : module.statements()) {
         if (is_of_head(statement.kind())) info.head_end = statement.span().end;
         if (statement.kind() == syntax::StatementKind::variable) add_variables(statement, info.variables);
