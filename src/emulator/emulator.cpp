@@ -202,8 +202,7 @@ Expected<std::shared_ptr<const EmulatedModule>> Emulator::load(std::string_view 
     using Result = Expected<std::shared_ptr<const EmulatedModule>>;
     return or_out_of_memory([&]() -> Result {
         auto tree = TRY(syntax::parse(std::string(ptx)));
-        auto info = std::make_shared<const launch::ModuleInfo>(launch::module_info(tree));
-        return emulator::Loader::load(*this, std::move(tree), std::move(info));
+        return emulator::Loader::load(*this, std::move(tree), nullptr);
     });
 }
 

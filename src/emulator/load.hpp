@@ -11,7 +11,7 @@ namespace ptxgraft::emulator {
 
 class Loader {
   public:
-    /// `info` is that of the tree.
+    /// `info` is that of the tree; null: nobody has read it.
     [[nodiscard]] static Expected<std::shared_ptr<const EmulatedModule>> load(
         Emulator& emulator, syntax::Module tree, std::shared_ptr<const launch::ModuleInfo> info);
     /// Static shared memory of an entry, in bytes. Errors: those of launch::find_entry.

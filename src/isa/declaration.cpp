@@ -38,8 +38,9 @@ std::uint64_t total_bytes(const Statement::Variable& v, const Statement::Declara
 
 }  // namespace
 
-RegisterType type_of(std::string_view word) {
-    const syntax::TypeRow* const found = syntax::find_type(word);
+RegisterType type_of(std::string_view word) { return type_of(syntax::find_type(word)); }
+
+RegisterType type_of(const syntax::TypeRow* found) {
     const bool is_operand = found != nullptr && static_cast<std::size_t>(found->type) < type_infos.size();
     return is_operand ? found->type : RegisterType::none;
 }

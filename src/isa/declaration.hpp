@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "isa/symbols.hpp"
+#include "ptxgraft/syntax/types.hpp"
 
 namespace ptxgraft::isa {
 
@@ -12,6 +13,7 @@ namespace ptxgraft::isa {
 
 /// The type of a word such as ".b32"; none for other words.
 [[nodiscard]] RegisterType type_of(std::string_view word);
+[[nodiscard]] RegisterType type_of(const syntax::TypeRow* type);  ///< null: none
 /// Bytes of a `.param` or variable of a type: 4 for b32; 0 when the type has none.
 [[nodiscard]] std::uint32_t bytes_of(RegisterType type);
 

@@ -29,13 +29,10 @@ class HeadReader {
     HeadReader(const syntax::TokenView& tokens, EntryInfo& entry) : tokens_(tokens), entry_(entry) {}
 
     void read() {
-        std::size_t depth = 0;  // of the parameters' parentheses
-        for (at_ = 0; at_ < tokens_.size(); ++at_) {
-            const syntax::Lexeme kind = tokens_.kind(at_);
-            if (kind == syntax::Lexeme::open_paren) ++depth;
-            if (kind == syntax::Lexeme::close_paren) --depth;
-            if (kind == syntax::Lexeme::directive && depth == 0) directive(tokens_.text(at_));
-        }
+        at_ = tokens_.size();
+        while (at_ != 0 && tokens_.kind(at_ - 1) != syntax::Lexeme::close_paren) --at_;
+        for (; at_ < tokens_.size(); ++at_)
+            if (tokens_.kind(at_) == syntax::Lexeme::directive) directive(tokens_.text(at_));
     }
 
   private:
@@ -80,34 +77,36 @@ class HeadReader {
     std::size_t at_ = 0;
 };
 
-Expected<ParameterInfo> parameter_info(const syntax::Statement::Parameter& parameter,
-                                       const syntax::Statement& entry) {
+// 0: not known.
+std::uint32_t bytes_of(const syntax::Statement::Parameter& parameter) {
     const std::uint64_t element = element_bytes(parameter.type);
     const std::uint64_t count = parameter.count == 0 ? 1 : parameter.count;
     // PTX ISA 5.1.6.1: kernel parameters take up to 32,764 bytes.
     constexpr std::uint64_t most = 32764;
-    if (element == 0 || count > most / element)
-        return fail(Errc::type_unknown, entry.span(),
-                    fmt::format("{} {} of {}", parameter.type, parameter.name, entry.name()));
-    return ParameterInfo{std::string(parameter.name), std::string(parameter.type.substr(1)),
-                         static_cast<std::uint32_t>(element * count)};
+    return count > most || element * count > most ? 0 : static_cast<std::uint32_t>(element * count);
 }
+
+}  // namespace
 
 EntryInfo entry_info(const syntax::Statement& entry) {
     EntryInfo info{.name = std::string(entry.name())};
     const auto parameters = entry.parameters();
     info.parameters.reserve(parameters.size());
     for (const auto& declared : parameters) {
-        auto parameter = parameter_info(declared, entry);
-        if (!parameter) {
-            info.parameter_error = parameter.error();
+        const std::uint32_t bytes = bytes_of(declared);
+        if (bytes == 0) {
+            info.parameter_error = fail(Errc::type_unknown, entry.span(),
+                                        fmt::format("{} {} of {}", declared.type, declared.name, info.name))
+                                       .value();
             break;
         }
-        info.parameters.push_back(std::move(*parameter));
+        info.parameters.push_back({std::string(declared.name), std::string(declared.type.substr(1)), bytes});
     }
     HeadReader(syntax::TokenView(entry), info).read();
     return info;
 }
+
+namespace {
 
 void add_variables(const syntax::Statement& statement, std::vector<std::string>& names) {
     const auto variable = statement.variable();

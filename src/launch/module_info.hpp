@@ -36,6 +36,8 @@ struct ModuleInfo {
     std::vector<std::string> variables = {};  ///< names of the module's `.global` and `.const` variables
 };
 [[nodiscard]] ModuleInfo module_info(const syntax::Module& module);
+/// What the head of an entry says.
+[[nodiscard]] EntryInfo entry_info(const syntax::Statement& entry);
 
 /// The entry of that name, or the only one when the name is empty. Errors: Errc::entry_unknown and
 /// Errc::entry_not_named list the entries; Errc::type_unknown with its span in the module's text.

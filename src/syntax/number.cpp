@@ -39,7 +39,25 @@ std::optional<std::uint64_t> digits_value(std::string_view digits, std::uint32_t
     return value;
 }
 
+namespace {
+
+// A decimal number of so few digits that it has a place in 64 bits, as most are; nothing for others.
+std::optional<std::uint64_t> short_decimal(std::string_view text) {
+    constexpr std::size_t most_digits = 18;
+    if (text.empty() || text.size() > most_digits || (text.size() > 1 && text[0] == '0')) return std::nullopt;
+    std::uint64_t value = 0;
+    for (const char c : text) {
+        const auto digit = static_cast<unsigned char>(c - '0');
+        if (digit > 9) return std::nullopt;
+        value = 10 * value + digit;
+    }
+    return value;
+}
+
+}  // namespace
+
 std::optional<std::uint64_t> parse_integer(std::string_view text) {
+    if (const auto value = short_decimal(text)) return value;
     bool negative = false;
     text = without_sign(text, negative);
     if (!text.empty() && text.back() == 'U') text.remove_suffix(1);

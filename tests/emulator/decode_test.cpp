@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "emulator/decode/decode.hpp"
+#include "emulator/decode/module.hpp"
 #include "isa/sample.hpp"
 #include "isa/target.hpp"
 #include "ptxgraft/isa.hpp"
@@ -23,7 +24,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr std::uint32_t never = ~std::uint32_t{0};
+constexpr std::uint32_t never = Shapes::never;
 
 // A module decoded; shapes are learned when they are seen `often`.
 struct Decoded {
@@ -79,6 +80,7 @@ class Comparison {
             if (!same(a_.declared_operand(*function_a_, x.operands + i),
                       b_.declared_operand(*function_b_, y.operands + i)))
                 return false;
+        if (x.execute == execute_call) return same(a_.calls[x.extra], b_.calls[y.extra]);
         return x.extra == y.extra || same_entries(x.extra, y.extra);
     }
 
@@ -128,6 +130,16 @@ class Comparison {
         return x.kind == y.kind && may_be_same(x.id, y.id) && may_be_same(x.count, y.count) &&
                may_be_same(x.predicate, y.predicate) && may_be_same(x.destination, y.destination) &&
                x.negated == y.negated && x.is_aligned == y.is_aligned;
+    }
+    bool same(const Call& x, const Call& y) {
+        return x.function == y.function && may_be_same(x.target, y.target) && x.prototype == y.prototype &&
+               x.targets == y.targets && same(x.returns, y.returns) && same(x.arguments, y.arguments);
+    }
+    bool same(const std::vector<Slot>& x, const std::vector<Slot>& y) {
+        return std::ranges::equal(x, y, [&](const Slot& a, const Slot& b) {
+            return a.offset == b.offset && a.bytes == b.bytes && may_be_same(a.reg, b.reg) &&
+                   a.goes_with_any == b.goes_with_any;
+        });
     }
     static bool same(const MatrixInstruction& x, const MatrixInstruction& y) {
         return x.mma.m == y.mma.m && x.mma.n == y.mma.n && x.mma.k == y.mma.k && x.mma.a == y.mma.a &&
@@ -435,6 +447,78 @@ TEST(EmulatorDecode, ModulesOfTheCorpusBecomeTheSameByShapeAsByThemselves) {
     EXPECT_GT(loaded, 50u);
 }
 
+// All that an entry's head says.
+std::string said_by(const launch::EntryInfo& entry) {
+    std::string text = entry.name;
+    for (const ParameterInfo& p : entry.parameters) text += fmt::format(" {} {} {}", p.name, p.type, p.bytes);
+    const auto number = [&](const char* what, const std::optional<std::uint64_t>& value) {
+        if (value) text += fmt::format(" {} {}", what, *value);
+    };
+    const auto shape = [&](const char* what, const std::optional<Dim3>& value) {
+        if (value) text += fmt::format(" {} {} {} {}", what, value->x, value->y, value->z);
+    };
+    shape("block", entry.required_block);
+    number("threads", entry.max_threads);
+    number("registers", entry.max_registers);
+    number("blocks", entry.min_blocks);
+    shape("cluster", entry.required_cluster);
+    number("rank", entry.max_cluster_blocks);
+    return text + (entry.is_explicit_cluster ? " explicit" : "") +
+           (entry.blocks_are_clusters ? " of clusters" : "");
+}
+
+// A loaded module says of each entry, the last one first, what its tree says of all of them.
+void expect_the_same_heads(const std::string& text, bool is_emulated) {
+    const auto tree = syntax::parse(text);
+    ASSERT_TRUE(tree) << describe(tree.error(), text);
+    const launch::ModuleInfo info = launch::module_info(*tree);
+    EmulatedModule module(std::make_shared<Memory>(std::uint64_t{1} << 30, false));
+    const auto decoded = module.decode(syntax::parse(text).value(), nullptr, 1);
+    ASSERT_TRUE(decoded || !is_emulated) << describe(decoded.error(), text);
+    if (!decoded) return;
+    for (std::size_t i = info.entries.size(); i-- > 0;) {
+        const launch::EntryInfo& entry = info.entries[i];
+        for (int round = 0; round < 2; ++round) {
+            const auto prepared = module.prepare(entry.name);
+            ASSERT_EQ(prepared.has_value(), !entry.parameter_error) << entry.name;
+            if (prepared) {
+                EXPECT_EQ(said_by(*prepared->info), said_by(entry));
+                EXPECT_EQ(prepared->function->name, entry.name);
+            } else {
+                EXPECT_EQ(describe(prepared.error(), text), describe(*entry.parameter_error, text));
+            }
+        }
+    }
+    for (const std::string_view name : {"", "no_such_entry"}) {
+        const auto prepared = module.prepare(name);
+        const auto found = launch::find_entry(info, name);
+        ASSERT_EQ(prepared.has_value(), found.has_value());
+        if (prepared) {
+            EXPECT_EQ(said_by(*prepared->info), said_by(**found));
+        } else {
+            EXPECT_EQ(describe(prepared.error(), text), describe(found.error(), text));
+        }
+    }
+}
+
+TEST(EmulatorDecode, AnEntrySaysByItselfWhatItSaysInItsModule) {
+    for (const std::string_view entries :
+         {"", ".entry k { ret; }", "// only\n.visible .entry k() { ret; }", ".entry k(); .entry k() { ret; }",
+          ".entry k(.param .f16x2 p) { ret; } .entry l() { ret; }", ".entry k(.param .f16x2 p) { ret; }",
+          "/* { */ .weak .entry k(.param .u64 .ptr .global .align 16 a, .param .align 8 .b8 b[12], .param "
+          ".f32 _)\n"
+          ".maxntid 8, 4 // (\n.minnctapersm 2 .maxnreg 40 { ret; }\n"
+          ".func f(.param .b32 a) { ret; }\n"
+          ".entry l .reqntid 32, 2, 1 .reqnctapercluster 2 .explicitcluster { { ret; } }\n"
+          ".entry m(.param .b8 x[4]) .maxclusterrank 4 .maxntid WARP_SZ { ret; }\n"
+          ".entry n() .reqntid 64 .reqnctapercluster 4, 1, 1 .blocksareclusters .pragma \"nounroll\"; { ret; "
+          "}"})
+        expect_the_same_heads(with_header(std::string(entries)), true);
+    for (const std::filesystem::path& path : test::corpus_files())
+        if (const std::string text = test::read_file(path); syntax::parse(text))
+            expect_the_same_heads(text, false);
+}
+
 // A shape that one module taught means the same in another, with other functions, variables and scopes.
 TEST(EmulatorDecode, ShapesGoFromModuleToModule) {
     const std::string modules[] = {
@@ -488,6 +572,94 @@ TEST(EmulatorDecode, ErrorsAreThoseOfTheFirstInstructionThatIsWrongWhateverWasSe
             EXPECT_EQ(decoded.program.error().code, findings[0].code) << body;
             EXPECT_EQ(decoded.program.error().span, findings[0].span) << body;
             EXPECT_EQ(*decoded.program.error().detail, *findings[0].detail) << body;
+        }
+    }
+}
+
+constexpr std::string_view callees =
+    ".extern .func (.param .b32 r) one(.param .b64 a);\n"
+    ".extern .func one_alias(.param .b32 a, .param .b32 b);\n"
+    ".func (.param .b32 r) array(.param .align 8 .b8 a[8]) { ret; }\n"
+    ".func two(.param .b32 a, .param .b32 b) { ret; }\n"
+    ".func none() { ret; }\n"
+    ".alias one_alias, two;\n"
+    ".entry other() { ret; }\n";
+
+std::string calls(std::string_view body) {
+    return with_header(std::string(callees) +
+                       ".entry k(.param .b64 own) { .reg .b32 reg; .reg .b64 wide;\n"
+                       "{ .param .b32 r; .param .b64 x; call.uni (r), one, (x); }\n"
+                       "{ .param .b64 y; .param .b32 q; call.uni (q), one, (y); }\n"
+                       "{ .param .b32 r; .param .align 8 .b8 x[8]; call.uni (r), array, (x); }\n"
+                       "{ .param .b32 x; call two, (x, x); call.uni none; }\n" +
+                       std::string(body) + "\nret;\n}\n.func behind() { ret; }\n");
+}
+
+TEST(EmulatorDecode, ACallBecomesTheSameBehindOneThatIsLikeItAsByItself) {
+    const std::string_view bodies[] = {
+        "",
+        "{ .param .b32 r, s; .param .b64 x; call.uni (s), one, (x); call (r), one, (x); call.uni (r), one, "
+        "(x); }",
+        "{ .param .b32 r; .param .b64 x; .param .align 8 .b8 y[8]; call.uni (r), array, (y); call.uni (r), "
+        "one, "
+        "(x); }",
+        "{ .param .b32 r; .reg .b64 x; call.uni (r), one, (x); call.uni (reg), one, (wide); call.uni (_), "
+        "one, "
+        "(4); }",
+        "{ .param .b32 x, y; call two, (x, y); call two, (y, x); call one_alias, (x, y); call one_alias, (y, "
+        "y); "
+        "call two, (reg, y); call.uni none; call.uni none, (); call none; call none, (); }",
+        "{ .param .s32 x, y; call two, (x, y); call two, (y, x); .param .f32 z; call two, (z, z); "
+        "call two, (z, z); }",
+        "{ .reg .pred p; .param .b32 x; @p call two, (x, x); @!p call two, (x, x); call two, (x, x); }",
+        "{ .param .b32 x; { .param .b32 pad, x; call two, (x, x); } call two, (x, x); }",
+    };
+    for (const std::string_view body : bodies) {
+        const std::string text = calls(body);
+        EXPECT_THAT(isa::verify(*syntax::parse(text)), testing::IsEmpty()) << body;
+        expect_the_same(text);
+    }
+}
+
+// Each fact that the check of a call looks at, wrong behind calls that are right.
+TEST(EmulatorDecode, ACallIsRefusedBehindOneThatIsAlmostLikeIt) {
+    const std::string_view bodies[] = {
+        "{ .param .b32 r; .param .b32 x; call.uni (r), one, (x); }",             // the size of an argument
+        "{ .param .b64 r; .param .b64 x; call.uni (r), one, (x); }",             // of a result
+        "{ .param .b64 x; call.uni one, (x); }",                                 // no result
+        "{ .param .b32 r; call.uni (r), one; }",                                 // no argument
+        "{ .param .b32 r; call.uni (r), one, (); }",                             // an empty list
+        "{ .param .b32 r; .param .b64 x; call.uni (r), one, (x, x); }",          // too many
+        "{ .param .b32 r; .param .b64 x; call.uni (r, r), one, (x); }",          //
+        "{ .param .b32 r; .param .b64 x; call.uni (x), one, (r); }",             // the other way round
+        "{ .param .b32 r; .param .align 8 .b8 x[8]; call.uni (r), one, (x); }",  // an array
+        "{ .param .b32 r; .param .b64 x; call.uni (r), array, (x); }",           // no array
+        "{ .param .b32 r; .param .b8 x[8]; call.uni (r), array, (x); }",         // its alignment
+        "{ .param .b32 r; .param .align 8 .b8 x[9]; call.uni (r), array, (x); }",
+        "{ .param .b32 r; call.uni (r), one, (own); }",               // a parameter of the entry
+        "{ .param .b32 r; .local .b64 x; call.uni (r), one, (x); }",  // no .param
+        "{ .param .b32 r; .shared .b64 x; call.uni (r), one, (x); }",
+        "{ .param .b32 r; .param .b64 x; call.unique (r), one, (x); }",  // the modifier
+        "{ .param .b32 x; call one_alias, (x); }",                       // the declaration of the alias
+        "{ .param .b32 x; call other; }",                                // an entry
+        "call.uni behind; call.uni behind;",                             // declared later
+        "{ .reg .b32 none; call.uni none; }",                            // what hides the function
+        "{ .reg .b32 none<5>; .reg .b64 two; .param .b32 x; call two, (x, x); }",
+        "{ .param .b32 none; call.uni none; }",
+        "{ .param .b32 x; call two, (x, y); }",
+        "{ .param .b32 x, r; call (r), two, (x, x); }",
+    };
+    for (const std::string_view body : bodies) {
+        const std::string text = calls(body);
+        const auto tree = syntax::parse(text);
+        ASSERT_TRUE(tree) << body;
+        const auto findings = isa::verify(*tree);
+        ASSERT_FALSE(findings.empty()) << body;
+        for (const std::uint32_t often : {1u, 2u, never}) {
+            const Decoded decoded(text, often);
+            ASSERT_FALSE(decoded.program) << body;
+            EXPECT_EQ(decoded.program.error().code, findings[0].code) << body;
+            EXPECT_EQ(decoded.program.error().span, findings[0].span) << body;
         }
     }
 }

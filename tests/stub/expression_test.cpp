@@ -65,6 +65,20 @@ const ExpressionRow rows[] = {
      {f(3)},
      {f(24)}},
     {"mod f32 x", "x = (x\n + 1)\r\n\r\n;;", {f(3)}, {f(4)}},
+    // few names and many
+    {"mod f32 x, in f32 y",
+     "a = x; b = a; c = b; e = c; g = e; h = g; x = a + h + y",
+     {f(1), f(5)},
+     {f(7), f(5)}},
+    {"mod f32 x, in f32 y",
+     "a = x; b = a; c = b; e = c; g = e; h = g; i = h; x = a + y + i",
+     {f(1), f(5)},
+     {f(7), f(5)}},
+    {"mod f32 x, in f32 y",
+     "a = x; b = a; c = b; e = c; g = e; h = g; i = h; j = i + 1; a = y + a; long_name = j; x = a + j + "
+     "long_name",
+     {f(1), f(5)},
+     {f(10), f(5)}},
     // a literal takes the type of what it meets, by way of names too
     {"mod f64 x", "x = x * 0.1 + 1", {d(3)}, {d(3 * 0.1 + 1)}},
     {"mod f32 x", "half = 0.5; x = x * half", {f(3)}, {f(1.5)}},

@@ -29,9 +29,10 @@ std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) { return (value 
 
 }  // namespace
 
-std::uint32_t type_bits(std::string_view word) {
+std::uint32_t type_bits(std::string_view word) { return type_bits(syntax::find_type(word)); }
+
+std::uint32_t type_bits(const syntax::TypeRow* type) {
     using enum syntax::TypeGroup;
-    const syntax::TypeRow* const type = syntax::find_type(word);
     return type != nullptr && (type->group == fundamental || type->group == alternate) ? type->bits : 0;
 }
 
@@ -263,6 +264,12 @@ std::optional<std::uint32_t> ModuleDecoder::find_function(std::string_view name)
     const std::uint32_t* const found = functions_->find(name);
     if (found == nullptr) return std::nullopt;
     return *found;
+}
+
+PlainCall* ModuleDecoder::known_call(std::string_view name, std::uint32_t position) {
+    const isa::Symbol* const symbol = function_symbols_->find(name);
+    return symbol != nullptr && symbol->declaration.span().begin <= position ? &known_calls_[symbol]
+                                                                             : nullptr;
 }
 
 namespace {

@@ -19,11 +19,13 @@
 #include "emulator/machine/program.hpp"
 #include "isa/instruction_verifier.hpp"
 #include "ptxgraft/syntax.hpp"
+#include "ptxgraft/syntax/types.hpp"
 
 namespace ptxgraft::emulator {
 
 /// Bits of a fundamental type or an alternate format (`.u32`, `.bf16x2`, `.pred` as 1); 0 for other words.
 [[nodiscard]] std::uint32_t type_bits(std::string_view word);
+[[nodiscard]] std::uint32_t type_bits(const syntax::TypeRow* type);  ///< null: of a word that is no type
 [[nodiscard]] ImmediateType immediate_type(syntax::Type type);
 /// The bits of a constant as an operand of a type and width has it, extended to 64; nullopt when it is none
 /// of that type.
@@ -112,6 +114,23 @@ struct ModulePart {
     std::uint32_t index = 0, count = 1;
 };
 
+/// A call of a function by its name, whose results and arguments are .param variables of the body: all that
+/// makes it right or wrong, beside the function.
+struct PlainCall {
+    struct Variable {
+        isa::RegisterType type;
+        std::uint8_t vector;
+        bool is_array;
+        std::uint32_t align;
+        std::uint64_t bytes;
+        [[nodiscard]] friend bool operator==(const Variable&, const Variable&) = default;
+    };
+    std::string_view opcode;                          ///< with its modifiers
+    bool has_results = false, has_arguments = false;  ///< in parentheses, which may be empty
+    std::vector<Variable> variables;                  ///< the results first
+    [[nodiscard]] friend bool operator==(const PlainCall&, const PlainCall&) = default;
+};
+
 /// Decodes a module: its variables into regions that are nobody's else yet, its functions into a program.
 class ModuleDecoder {
   public:
@@ -154,6 +173,9 @@ class ModuleDecoder {
     }
     [[nodiscard]] tl::unexpected<Error> redeclared(std::string_view name) const;
     [[nodiscard]] std::optional<std::uint32_t> find_function(std::string_view name) const;
+    /// The last call that was found right of the function that a name is declared as; null where `position`
+    /// stands before the declaration, and where the name is no function's.
+    [[nodiscard]] PlainCall* known_call(std::string_view name, std::uint32_t position);
     /// The column of a value of 1 to 16 bytes in all lanes.
     Ref constant(std::uint64_t bits, std::uint32_t bytes);
     Ref special(Special special, std::uint32_t bytes);
@@ -208,6 +230,7 @@ class ModuleDecoder {
     const syntax::NameMap<std::uint32_t>* functions_ = &all_functions_;
     const syntax::NameMap<isa::Symbol>* function_symbols_ = &all_function_symbols_;
     const std::vector<Body>* bodies_ = &all_bodies_;
+    std::unordered_map<const isa::Symbol*, PlainCall> known_calls_;    // of function_symbols_
     std::array<std::unordered_map<std::uint64_t, Ref>, 5> constants_;  // by the width's logarithm
     struct KnownConstant {
         std::uint64_t bits = 0;
@@ -306,6 +329,10 @@ class FunctionDecoder {
     Expected<std::uint32_t> label(const syntax::Operand& operand, Symbol::Kind kind);
     Ref temporary(std::uint32_t bytes);
     Ref carry();  ///< the condition code register
+    /// The call at hand is right: others like it need not be looked at.
+    void know_call() {
+        if (known_call_ != nullptr) *known_call_ = plain_call_;
+    }
     void emit(const Draft& draft);
     /// d = a + c, in the width of all three.
     void emit_sum(Ref d, Ref a, Ref c);
@@ -341,6 +368,9 @@ class FunctionDecoder {
     Expected<void> instruction_by_itself(const syntax::Statement& statement);
     bool instruction_by_shape(const syntax::Statement& statement, const syntax::TokenView& tokens);
     bool branch(const syntax::TokenView& tokens, std::size_t at);
+    bool call(const syntax::TokenView& tokens, std::size_t at);
+    bool read_plain_call(const syntax::TokenView& tokens, std::size_t at, Call& call);
+    bool read_variables(const syntax::TokenView& tokens, std::size_t& at, std::vector<Slot>& slots);
     std::unique_ptr<InstructionShape> learn(const syntax::Statement& statement);
     void bind(InstructionShape& shape);
     bool make(InstructionShape& shape);
@@ -380,10 +410,12 @@ class FunctionDecoder {
     Ref carry_ = no_ref;
     std::vector<bool> is_target_;  // of branches: operations of this function
     Reading reading_;
-    Symbol vector_;                 // the last element of a range of vectors that was asked for
-    Learning* learning_ = nullptr;  // while the shape of an instruction is learned
-    std::string_view table_name_;   // the last label: a `.branchtargets` may follow
-    Span span_;                     // of the statement at hand
+    PlainCall plain_call_;
+    PlainCall* known_call_ = nullptr;  // of its function; null: the instruction at hand is no plain call
+    Symbol vector_;                    // the last element of a range of vectors that was asked for
+    Learning* learning_ = nullptr;     // while the shape of an instruction is learned
+    std::string_view table_name_;      // the last label: a `.branchtargets` may follow
+    Span span_;                        // of the statement at hand
 };
 
 /// Decodes one instruction without its guard. Errc::instruction_not_emulated is kept until it is executed; a
@@ -400,6 +432,7 @@ struct InstructionRow {
 [[nodiscard]] InstructionDecoder find_decoder(std::string_view opcode);
 /// That of the first row whose opcode begins with a word; nothing for pure instructions.
 [[nodiscard]] std::optional<Shaping> shaping_of_decoder(std::string_view word);
+[[nodiscard]] Expected<Draft> decode_call(FunctionDecoder& decoder, const MatchedInstruction& instruction);
 [[nodiscard]] std::span<const InstructionRow> memory_rows();
 [[nodiscard]] std::span<const InstructionRow> control_rows();
 [[nodiscard]] std::span<const InstructionRow> warp_rows();

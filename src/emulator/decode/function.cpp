@@ -67,6 +67,8 @@ Expected<void> FunctionDecoder::decode(const Statement& statement, std::uint32_t
     carry_ = no_ref;
     table_name_ = {};
     span_ = statement.span();
+    const TokenView head(statement);
+    function_->head = {head.begin(0), head.begin(head.size() - 1)};
     module_.enter(statement);
     shared_top_ = program().shared_bytes;
     scopes().open();
@@ -107,6 +109,7 @@ Expected<void> FunctionDecoder::declare_parameters(const Statement& statement) {
         return declare_slots(parameters, true, function().parameters, statement.span());
     }
     std::uint64_t top = 0;
+    function().parameters.reserve(parameters.size());
     for (const auto& parameter : parameters) {
         const std::uint64_t element = std::max<std::uint64_t>(launch::element_bytes(parameter.type),
                                                               1);  // an unknown type is no launch's
@@ -120,12 +123,15 @@ Expected<void> FunctionDecoder::declare_parameters(const Statement& statement) {
             return module_.redeclared(parameter.name);
         function().parameters.push_back(
             {static_cast<std::uint32_t>(top), static_cast<std::uint32_t>(bytes), no_ref});
-        scopes().declare(parameter.name,
-                         {.space = Space::param,
-                          .address = top,
-                          .bytes = bytes,
-                          .element_bytes = is_array(parameter) ? static_cast<std::uint32_t>(element) : 0,
-                          .declared = declared_as(parameter, true)});
+        const Symbol symbol = {.space = Space::param,
+                               .address = top,
+                               .bytes = bytes,
+                               .element_bytes = is_array(parameter) ? static_cast<std::uint32_t>(element) : 0,
+                               .declared = declared_as(parameter, true)};
+        if (parameter.name != "_")
+            scopes().declare_new(parameter.name, symbol);
+        else
+            scopes().declare(parameter.name, symbol);
         top += bytes;
     }
     function().param_bytes = static_cast<std::uint32_t>(top);
@@ -298,10 +304,11 @@ bool FunctionDecoder::declare_plain(const Statement& statement) {
     using L = syntax::Lexeme;
     if (tokens.size() < 4 || tokens.kind(1) != L::directive || tokens.kind(2) != L::identifier) return false;
     const bool is_register = tokens.text(0) == ".reg";
-    const std::uint32_t bits = type_bits(tokens.text(1)), bytes = std::max(bits / 8, 1u);
+    const syntax::TypeRow* const type = syntax::find_type(tokens.text(1));
+    const std::uint32_t bits = type_bits(type), bytes = std::max(bits / 8, 1u);
     const std::string_view name = tokens.text(2);
     if (bits == 0 || (!is_register && tokens.text(0) != ".param")) return false;
-    isa::Symbol declared = isa::register_symbol(isa::type_of(tokens.text(1)), statement);
+    isa::Symbol declared = isa::register_symbol(isa::type_of(type), statement);
     if (!is_register) {
         declared.kind = isa::SymbolKind::variable;
         declared.space = isa::Space::param;

@@ -91,6 +91,7 @@ bool is_lacking(const MatchedInstruction& instruction) {
 Expected<void> FunctionDecoder::instruction(const Statement& statement) {
     const TokenView tokens(statement);
     span_ = {tokens.begin(0), tokens.end(tokens.size() - 1)};
+    known_call_ = nullptr;
     if (instruction_by_shape(statement, tokens)) return {};
     return instruction_by_itself(statement);
 }

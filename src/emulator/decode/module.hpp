@@ -25,7 +25,8 @@ class EmulatedModule {
     EmulatedModule(const EmulatedModule&) = delete;
     EmulatedModule& operator=(const EmulatedModule&) = delete;
 
-    /// In up to `threads` threads. `info` is that of the tree.
+    /// In up to `threads` threads. `info` is that of the tree; null: of an entry it is read when the entry is
+    /// asked for.
     [[nodiscard]] Expected<void> decode(syntax::Module tree, std::shared_ptr<const launch::ModuleInfo> info,
                                         std::uint32_t threads);
 
@@ -60,12 +61,18 @@ class EmulatedModule {
         const launch::EntryInfo* info = nullptr;
     };
     void add(const Part& part);
+    [[nodiscard]] Expected<const launch::EntryInfo*> read_head(const PartEntry& entry) const;
+    [[nodiscard]] Expected<PartEntry*> find_entry(std::string_view name) const;
 
     std::string text_;
-    std::shared_ptr<const launch::ModuleInfo> info_;
     emulator::ModuleVariables variables_;
-    mutable std::deque<Part> parts_;  // of the module
-    syntax::NameMap<PartEntry> entries_;
+    std::string_view first_entry_;
+    std::size_t entry_count_ = 0;
+    // What prepare() adds to, under the mutex.
+    mutable std::shared_ptr<const launch::ModuleInfo> info_;
+    mutable std::deque<launch::EntryInfo> heads_;  // that were read by themselves
+    mutable std::deque<Part> parts_;               // of the module
+    mutable syntax::NameMap<PartEntry> entries_;
     mutable std::mutex mutex_;
 };
 

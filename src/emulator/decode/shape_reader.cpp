@@ -42,19 +42,6 @@ std::optional<std::size_t> find_view(std::span<const T> views, std::string_view 
     return std::nullopt;
 }
 
-// A decimal number, as most are; else as the manual has it.
-std::optional<std::uint64_t> integer(std::string_view text) {
-    constexpr std::size_t most_digits = 18;
-    if (text.size() > most_digits || (text.size() > 1 && text[0] == '0')) return syntax::parse_integer(text);
-    std::uint64_t value = 0;
-    for (const char c : text) {
-        const auto digit = static_cast<unsigned char>(c - '0');
-        if (digit > 9) return syntax::parse_integer(text);
-        value = 10 * value + digit;
-    }
-    return value;
-}
-
 // What a piece of a key begins with that is no punctuation; a text's length follows.
 enum class Piece : std::uint8_t {
     text = 0x80,
@@ -153,7 +140,7 @@ class ShapeReader {
         reading.has_address = false;
     }
 
-    // False for one that has no shape; then it is decoded by itself. Of a branch, `at` is the label.
+    // False for one that has no shape; then it is decoded by itself. `at` is the first operand's token.
     bool read(std::size_t& at) {
         const bool has_guard = tokens_.kind(0) == Lexeme::at;
         const bool is_negated = has_guard && tokens_.kind(1) == Lexeme::exclaim;
@@ -164,6 +151,7 @@ class ShapeReader {
         const Shapes::Name name = shapes_.name(tokens_.text(opcode, at_ - 1));
         reading_.shaping = name.shaping;
         at = at_;
+        if (name.shaping == Shaping::call) return !has_guard;
         if (name.shaping == Shaping::none) return false;
         if (!KeyWriter::has_place(tokens_.size(), tokens_.end(tokens_.size() - 1) - tokens_.begin(0)))
             return false;
@@ -304,7 +292,7 @@ class ShapeReader {
     bool immediate(bool is_floating) {
         if (!stands_alone()) return false;
         const std::string_view text = tokens_.text(at_);
-        const auto value = is_floating ? 0 : integer(text);
+        const auto value = is_floating ? 0 : syntax::parse_integer(text);
         if (!value || !add_immediate({text, *value, is_floating})) return false;
         const bool is_single = is_floating && text[0] == '0' && (text[1] == 'f' || text[1] == 'F');
         key_.piece(is_single ? Piece::single : is_floating ? Piece::floating : Piece::integer);
@@ -321,7 +309,8 @@ class ShapeReader {
         if (tokens_.kind(at) == Lexeme::plus) {
             const bool is_negative = tokens_.kind(++at) == Lexeme::minus;
             at += is_negative ? 1 : 0;
-            const auto value = tokens_.kind(at) == Lexeme::integer ? integer(tokens_.text(at)) : std::nullopt;
+            const auto value =
+                tokens_.kind(at) == Lexeme::integer ? syntax::parse_integer(tokens_.text(at)) : std::nullopt;
             if (!value) return false;
             offset = is_negative ? 0 - *value : *value;
             ++at;

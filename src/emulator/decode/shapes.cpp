@@ -115,6 +115,7 @@ bool FunctionDecoder::instruction_by_shape(const syntax::Statement& statement, c
     module_.shapes.trim();
     if (!read_shape(*this, tokens, reading_, at)) return false;
     if (reading_.shaping == Shaping::branch) return branch(tokens, at);
+    if (reading_.shaping == Shaping::call) return call(tokens, at);
     Shapes::Entry& entry = module_.shapes.find(reading_.shape());
     const std::uint32_t often = module_.shapes.often;
     if (entry.seen < often && ++entry.seen == often) entry.shape = learn(statement);

@@ -53,6 +53,7 @@ enum class Shaping : std::uint8_t {
     address,     ///< of its first address, variable and offset do not
     immediates,  ///< immediates do not
     branch,      ///< to a label
+    call,        ///< of a function, which calls like it were found to take
 };
 
 /// One instruction as its shape sees it.
@@ -135,7 +136,8 @@ class Shapes {
         std::uint32_t seen = 0;                   ///< how many times, up to `often`
         std::unique_ptr<InstructionShape> shape;  ///< null: instructions are decoded by themselves
     };
-    std::uint32_t often = 2;  ///< a shape that was seen so often is learned
+    static constexpr std::uint32_t never = ~std::uint32_t{0};
+    std::uint32_t often = 2;  ///< a shape that was seen so often is learned; never: each is read by itself
     [[nodiscard]] Entry& find(std::string_view key) {
         const std::uint32_t hash = syntax::hash_of(key);
         if (Entry* const known = entries_.find(key, hash)) return *known;
@@ -166,7 +168,7 @@ class Shapes {
 };
 
 /// Makes a Reading of an instruction. False for one that has no shape; then it is decoded by itself. Of a
-/// branch, `at` is the token of the label.
+/// branch or a call, `at` is the first token behind the modifiers.
 [[nodiscard]] bool read_shape(FunctionDecoder& decoder, const syntax::TokenView& tokens, Reading& reading,
                               std::size_t& at);
 

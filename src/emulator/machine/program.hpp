@@ -253,6 +253,7 @@ struct Function {
     bool is_defined = false;
     bool has_code = false;  ///< in this program
     Builtin builtin = nullptr;
+    Span head;                ///< of one that has code: in the module's text, up to the body
     std::uint32_t begin = 0;  ///< in Program::code
     TableMarks first, end;    ///< what is its own
     /// the operands of its operations before registers shared columns; empty when none do

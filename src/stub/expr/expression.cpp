@@ -28,8 +28,10 @@ void Workspace::clear() {
 
 std::uint32_t Workspace::add(const Symbol& symbol) {
     const auto made = static_cast<std::uint32_t>(symbols.size());
-    *symbols_by_name.put(symbol.name, hash_of(symbol.name)).first = made;
     symbols.push_back(symbol);
+    if (made >= few_symbols)  // the first that is one too many puts all of them into the map
+        for (std::uint32_t i = made == few_symbols ? 0 : made; i <= made; ++i)
+            *symbols_by_name.put(symbols[i].name).first = i;
     symbols.back().first_slot = static_cast<std::uint32_t>(current.size());
     current.resize(current.size() + std::max(symbol.count, 1u), none);
     return made;

@@ -80,8 +80,9 @@ struct Workspace {
     std::vector<Literal> literals;
     std::vector<Symbol> symbols;
     std::vector<Value> values;
-    std::vector<std::uint32_t> current;  ///< by slot: the value that was assigned last, or none
-    syntax::NameMap<std::uint32_t> symbols_by_name;
+    std::vector<std::uint32_t> current;              ///< by slot: the value that was assigned last, or none
+    static constexpr std::size_t few_symbols = 8;    ///< are looked through
+    syntax::NameMap<std::uint32_t> symbols_by_name;  ///< where there are more
 
     std::vector<stack::Instruction> code;
     std::vector<std::uint64_t> pool;
@@ -90,9 +91,15 @@ struct Workspace {
     void clear();
     /// none: there is none
     [[nodiscard]] std::uint32_t find(std::string_view name, std::uint32_t hash) const {
+        if (symbols.size() <= few_symbols) {
+            for (std::size_t i = symbols.size(); i != 0; --i)
+                if (syntax::is_equal(symbols[i - 1].name, name)) return static_cast<std::uint32_t>(i - 1);
+            return none;
+        }
         const std::uint32_t* const found = symbols_by_name.find(name, hash);
         return found == nullptr ? none : *found;
     }
+    /// Of a name that find() does not have.
     std::uint32_t add(const Symbol& symbol);
 
     /// What is known of a type.
