@@ -114,7 +114,7 @@ struct AssembleLimits {
 struct AssembleOptions {
     /// "sm_90a": checked by parse_architecture(); empty: the module's `.target`
     std::string target = {};
-    int optimisation = 3;             ///< 0 to 3
+    int optimisation = 3;             ///< 0 to 3; a module of `.target …, debug` is assembled with 0
     std::uint32_t max_registers = 0;  ///< per thread; 0: no limit
     bool relocatable = false;         ///< for linking
     bool line_info = false;

@@ -223,6 +223,9 @@ void Verifier::variable_space(const Statement& statement, const Statement::Varia
                std::string(v.linkage) + " belongs to declarations outside of functions");
     if (!is_inside && v.space == ".param")
         report(Errc::declaration_invalid, v.space, ".param variables are declared in functions");
+    if (!is_inside && setting_.has_abi && (v.space == ".reg" || v.space == ".local"))
+        report(Errc::declaration_invalid, v.space,
+               std::string(v.space) + " variables are declared in functions (PTX ISA 5.1.1, 5.1.5)");
     if (v.linkage == ".common" && v.space != ".global")
         report(Errc::declaration_invalid, v.space, ".common variables are declared in .global");
     if (v.linkage == ".common" && is_handle)

@@ -83,6 +83,10 @@ void InstructionVerifier::header() {
         setting_.knows_target = true;
     }
     setting_.address_size = module_.address_size();
+    const auto size = std::ranges::find(all, StatementKind::address_size, &Statement::kind);
+    if (setting_.address_size == 32 && setting_.knows_target && setting_.target.sm >= 90 && size != all.end())
+        report(Errc::target_not_able, size->span(),
+               "addresses of 32 bits are not for sm_90 and later: .address_size 64");
 }
 
 // PTX ISA 11.1.2: what is compiled for a debugger says where its lines come from.

@@ -265,6 +265,13 @@ void InstructionVerifier::parameter_access(const Instruction& i) {
         (symbol == nullptr || symbol->space != Space::param || symbol->is_input))
         return report(Errc::state_space_mismatch, i.operands[at].span(),
                       "in an entry, .param::func is the space of its calls' .param variables alone");
+    const bool is_register = symbol != nullptr && symbol->kind == SymbolKind::reg;
+    depends_on_function_ |= is_store && is_register && i.has(".param");
+    if (is_store && is_register && i.has(".param") && function_.is_entry() && setting_.knows_target &&
+        setting_.target.sm >= 90)
+        report(
+            Errc::operand_kind_wrong, i.operands[at].span(),
+            "from sm_90 on, an entry writes .param variables by their names alone; ptxas dies of a register");
     if (symbol == nullptr || symbol->space != Space::param) return;
     const std::string name = "'" + std::string(i.operands[at].base()) + "'";
     if (i.has(".param::entry") && is_of_a_call(*symbol))

@@ -300,7 +300,7 @@ class Checker {
         if (symbol != nullptr && symbol->vector != 1) return RegisterType::none;  // a whole vector
         if (symbol == nullptr) symbol = vector_part(element.text());
         if (symbol != nullptr) return symbol->kind == SymbolKind::reg ? symbol->type : RegisterType::none;
-        const auto special = find_special(element.text());
+        const auto special = special_of(element.text());
         return special && !special->is_whole_vector ? bits_type(info(special->row->type).bits)
                                                     : RegisterType::none;
     }
@@ -342,7 +342,7 @@ class Checker {
         const std::string_view name = operand.text();
         const Symbol* symbol = symbols_.find(name);
         if (symbol == nullptr) {
-            if (const auto special = find_special(name)) return special_register(rule, operand, *special);
+            if (const auto special = special_of(name)) return special_register(rule, operand, *special);
             symbol = vector_part(name);
             if (symbol != nullptr && (is_macro() || is_video()))
                 return problem(Kind::component, &operand, &rule, symbol);
@@ -370,6 +370,13 @@ class Checker {
     [[nodiscard]] bool is_video() const {
         const std::string_view opcode = match_.row->opcode.view();
         return opcode.starts_with('v') && !opcode.starts_with("vote");
+    }
+
+    // What is declared by the name of a special register hides its parts too: `%tid.x`.
+    [[nodiscard]] std::optional<SpecialUse> special_of(std::string_view name) const {
+        const auto special = find_special(name);
+        const bool is_part = special && name.find('.') != std::string_view::npos;
+        return is_part && symbols_.find(name.substr(0, name.find('.'))) != nullptr ? std::nullopt : special;
     }
 
     // `v.x` of a vector register

@@ -117,7 +117,8 @@ void Verifier::body(const Statement& parent) {
 
 void Verifier::declare_label(const Statement& label, Symbol symbol) {
     const Symbol* const before = symbols_.find(label.name());
-    if (before != nullptr && before->kind != SymbolKind::label) symbol.hides_from = label.span().begin;
+    const bool hides = before != nullptr && before->kind != SymbolKind::label;
+    if (hides || find_special(label.name())) symbol.hides_from = label.span().begin;
     if (const Symbol* const at = symbols_.declare(label.name(), symbol)) redeclared(label.name(), at);
 }
 

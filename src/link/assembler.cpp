@@ -58,12 +58,12 @@ Expected<Cubin> checked(Cubin cubin, const AssembleOptions& options) {
 Expected<Assembly> begin_assembly(std::string_view ptx, const AssembleOptions& options) {
     TRY(check_text(ptx));
     if (options.stop.stop_requested()) return fail(Errc::assembler_ended, "the caller's stop came before");
+    const TextTarget target = target_of(ptx);
     if (!options.target.empty()) {
         TRY(parse_architecture(options.target));
-        return Assembly{options.target};
+        return Assembly{options.target, target.is_debug};
     }
-    const std::string_view target = target_of(ptx);
-    if (!target.empty()) return Assembly{std::string(target)};
+    if (!target.architecture.empty()) return Assembly{std::string(target.architecture), target.is_debug};
     return fail(Errc::target_unknown, "(the module has no .target sm_NN, and the options name none)");
 }
 
@@ -85,9 +85,10 @@ tl::unexpected<Error> assembly_error(std::string log, std::string_view ptx) {
     return fail(Errc::assemble_failed, span, std::move(log));
 }
 
-std::vector<std::string> ptxas_arguments(const std::string& target, const AssembleOptions& options) {
-    std::vector<std::string> arguments{"--gpu-name=" + target,
-                                       fmt::format("--opt-level={}", options.optimisation), "--verbose"};
+std::vector<std::string> ptxas_arguments(const Assembly& assembly, const AssembleOptions& options) {
+    std::vector<std::string> arguments{
+        "--gpu-name=" + assembly.target,
+        fmt::format("--opt-level={}", assembly.is_debug ? 0 : options.optimisation), "--verbose"};
     if (options.max_registers) arguments.push_back(fmt::format("--maxrregcount={}", options.max_registers));
     if (options.relocatable) arguments.emplace_back("--compile-only");
     if (options.line_info) arguments.emplace_back("--generate-line-info");

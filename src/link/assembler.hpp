@@ -15,6 +15,7 @@ namespace ptxgraft::link {
 /// An assembly that begins: when, and for which architecture, the caller's or else the module's.
 struct Assembly {
     std::string target;
+    bool is_debug = false;  ///< the module is for a debugger: ptxas optimises nothing
     Clock::time_point begin = Clock::now();
 };
 /// Checks the text as well. Errors: those of check_text; Errc::target_unknown when neither says an
@@ -26,7 +27,7 @@ struct Assembly {
 [[nodiscard]] tl::unexpected<Error> assembly_error(std::string log, std::string_view ptx);
 
 /// The command line of ptxas, and of nvPTXCompiler, for these options.
-[[nodiscard]] std::vector<std::string> ptxas_arguments(const std::string& target,
+[[nodiscard]] std::vector<std::string> ptxas_arguments(const Assembly& assembly,
                                                        const AssembleOptions& options);
 
 /// Fills in what log and image say, who made it and how long that took, and turns performance losses into an

@@ -211,16 +211,18 @@ Expected<void> check_text(std::string_view ptx) {
     return {};
 }
 
-std::string_view target_of(std::string_view ptx) {
+TextTarget target_of(std::string_view ptx) {
     Words words(ptx);
-    std::string_view target, word = words.next();
-    while (!word.empty() && (word == ".target" || target.empty())) {
+    TextTarget target;
+    std::string_view word = words.next();
+    while (!word.empty() && (word == ".target" || target.architecture.empty())) {
         const bool is_list = word == ".target";
         word = words.next();
         if (!is_list) continue;
         // PTX ISA 11.1.2: platform options such as debug or texmode_independent may stand before or after.
         for (;; word = words.next()) {
-            if (word.starts_with("sm_")) target = target_with(target, word);
+            if (word.starts_with("sm_")) target.architecture = target_with(target.architecture, word);
+            target.is_debug |= word == "debug";
             if (word = words.next(); word != ",") break;
         }
     }

@@ -14,9 +14,13 @@ namespace ptxgraft::link {
 /// a parameter by the name of a special register; Errc::text_too_large.
 [[nodiscard]] Expected<void> check_text(std::string_view ptx);
 
-/// "sm_90a": the architecture of the first `.target` that names one; empty when there is none. A view of the
-/// text. Comments and strings are no directives.
-[[nodiscard]] std::string_view target_of(std::string_view ptx);
+/// What the `.target` directives say. Comments and strings are no directives.
+struct TextTarget {
+    std::string_view
+        architecture;       ///< "sm_90a": of the first that names one, a view of the text; empty: none
+    bool is_debug = false;  ///< `.target …, debug`
+};
+[[nodiscard]] TextTarget target_of(std::string_view ptx);
 
 /// The first instruction that relocatable assembly would change: setmaxnreg, wgmma.
 [[nodiscard]] Span relocatable_loss(std::string_view ptx);

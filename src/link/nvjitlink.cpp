@@ -71,10 +71,11 @@ Cubin linked(nvJitLinkHandle linker) {
     return cubin;
 }
 
-std::vector<std::string> arguments_of(const std::string& target, const AssembleOptions& options) {
+std::vector<std::string> arguments_of(const Assembly& assembly, const AssembleOptions& options) {
     // nvJitLink itself knows -O0 and -O3 only.
-    std::vector<std::string> arguments{"-arch=" + target, options.optimisation == 0 ? "-O0" : "-O3",
-                                       "-verbose", "-no-cache"};
+    const bool is_plain = options.optimisation == 0 || assembly.is_debug;
+    std::vector<std::string> arguments{"-arch=" + assembly.target, is_plain ? "-O0" : "-O3", "-verbose",
+                                       "-no-cache"};
     if (options.max_registers) arguments.push_back(fmt::format("-maxrregcount={}", options.max_registers));
     if (options.relocatable) arguments.emplace_back("-r");
     if (options.line_info) arguments.emplace_back("-lineinfo");
@@ -107,7 +108,7 @@ class NvJitLink final : public Assembler {
   private:
     Expected<Cubin> assemble_for(const Assembly& assembly, std::string_view ptx,
                                  const AssembleOptions& options) const {
-        const Linker linker = create(arguments_of(assembly.target, options));
+        const Linker linker = create(arguments_of(assembly, options));
         if (!linker) return fail(Errc::assemble_failed, "nvJitLink does not know one of the options");
         // nvJitLink reads to a zero byte when it looks for the end of the text.
         const std::string text(ptx);

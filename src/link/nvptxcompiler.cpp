@@ -50,7 +50,7 @@ class NvPtxCompiler final : public Assembler {
         if (nvPTXCompilerCreate(&created, ptx.size(), ptx.data()) != NVPTXCOMPILE_SUCCESS)
             return fail(Errc::assembler_not_usable, "nvPTXCompiler cannot start");
         const Compiler compiler(created);
-        const std::vector<std::string> arguments = ptxas_arguments(assembly.target, options);
+        const std::vector<std::string> arguments = ptxas_arguments(assembly, options);
         std::vector<const char*> argv;
         for (const auto& argument : arguments) argv.push_back(argument.c_str());
         const auto result = nvPTXCompilerCompile(created, static_cast<int>(argv.size()), argv.data());

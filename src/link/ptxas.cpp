@@ -38,7 +38,7 @@ class Ptxas final : public Assembler {
         if (!folder.is_made() || !write_new_file(folder.path() + "/" + input_name, ptx))
             return fail(Errc::file_not_writable,
                         fmt::format("{}: {}", options_.temporary_dir, std::strerror(errno)));
-        std::vector<std::string> arguments = ptxas_arguments(assembly.target, options);
+        std::vector<std::string> arguments = ptxas_arguments(assembly, options);
         arguments.insert(arguments.begin(), path_);
         arguments.insert(arguments.end(), {"--output-file", output_name, input_name});
         const Patience patience(options_.timeout, options.stop);

@@ -99,6 +99,27 @@ TEST(AssemblerVersion, IsTheProgramsOwn) {
     EXPECT_THAT(read_file(file), HasSubstr(", V" + toolkits_ptxas()->version() + "\n"));
 }
 
+// --- modules for a debugger, which none of them optimises
+
+TEST(AssemblerText, ModulesForADebuggerAssembleAsOthersDo) {
+    std::vector<std::shared_ptr<const Assembler>> all{{nvjitlink(), [](auto*) {}}};
+    if (nvptxcompiler() != nullptr) all.emplace_back(nvptxcompiler(), [](auto*) {});
+    if (auto program = toolkits_ptxas()) all.push_back(program);
+    for (const auto& assembler : all)
+        for (const char* target : {".target sm_90, debug", ".target sm_90, texmode_independent, debug"}) {
+            const std::string ptx = std::string(".version 8.0\n") + target +
+                                    "\n.address_size 64\n.visible .entry k(.param .u64 p) {\n.reg .b64 %rd;\n"
+                                    "ld.param.u64 %rd, [p];\nst.global.u32 [%rd], 7;\nret;\n}\n"
+                                    ".section .debug_abbrev { .b8 0 }\n";
+            for (const int optimisation : {0, 1, 3}) {
+                const auto cubin = assembler->assemble(ptx, {.optimisation = optimisation});
+                ASSERT_TRUE(cubin) << assembler->name() << describe(cubin.error(), ptx);
+            }
+            const auto chosen = assembler->assemble(ptx, {.target = "sm_100"});
+            EXPECT_TRUE(chosen) << assembler->name() << describe(chosen.error(), ptx);
+        }
+}
+
 // --- what it would not survive
 
 // ptxas rounds the product up to warps in 32 bits and divides by it.

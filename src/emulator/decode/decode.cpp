@@ -338,6 +338,10 @@ Expected<void> ModuleDecoder::declare(const syntax::Statement& statement,
     for (std::size_t i = 0; i < variable.declarators.size(); ++i) {
         const auto& declarator = variable.declarators[i];
         const Space space = syntax::space_of(variable.space);
+        if (!is_in_bodies_ && (variable.space == ".reg" || variable.space == ".local"))
+            return fail(
+                Errc::declaration_not_emulated, span,
+                fmt::format("{}, a {} variable outside of functions", declarator.name, variable.space));
         if (space != Space::shared) {
             TRY(place_global(statement, variable, i));
             continue;

@@ -9,6 +9,7 @@
 #include "base/try.hpp"
 #include "emulator/decode/decode.hpp"
 #include "isa/declaration.hpp"
+#include "isa/special.hpp"
 #include "launch/module_info.hpp"
 #include "ptxgraft/syntax/types.hpp"
 #include "syntax/constant.hpp"
@@ -224,6 +225,10 @@ Expected<void> FunctionDecoder::declare_labels(const Statement& parent) {
             if (result && scopes().is_declared_here(last)) result = module_.redeclared(last);
             if (!result) return;
             declared = isa::label_symbol(s);
+            const Symbol* const before = scopes().find(last);
+            const bool hides = before != nullptr && before->kind != Symbol::Kind::label;
+            if (hides || (last.starts_with('%') && isa::find_special(last)))
+                declared.hides_from = s.span().begin;
             scopes().declare_new(
                 last, {.kind = Symbol::Kind::label, .address = label_pcs_.size(), .declared = declared});
             label_pcs_.push_back(no_pc);  // it has not come yet
