@@ -384,7 +384,8 @@ class PTXGRAFT_API Module {
     [[nodiscard]] std::string_view version() const;  ///< "9.0"
     /// "sm_90a": the last architecture that .target names, as ptxas has it; of one number, that with a letter
     [[nodiscard]] std::string_view target() const;
-    [[nodiscard]] std::uint32_t address_size() const;  ///< 64 or 32
+    /// 64 or 32; 64 where the module does not say it, as ptxas takes it
+    [[nodiscard]] std::uint32_t address_size() const;
 
     /// Bytes that the tree takes beside its text.
     [[nodiscard]] std::size_t memory() const;

@@ -561,6 +561,9 @@ TEST(EmulatorDecode, ErrorsAreThoseOfTheFirstInstructionThatIsWrongWhateverWasSe
         "@%p1 mov.b32 %r1, 1; @%p1 mov.b32 %r1, 1; @%p9 mov.b32 %r1, 1;",
         "@%p1 mov.b32 %r1, 1; @%p1 mov.b32 %r1, 1; @%r1 mov.b32 %r1, 1;",
         "@%p1 bra L; @%p1 bra L; { .reg .b8 t; @t bra L; } L:",
+        "bra L; bra %clock; L: %clock: bra %clock;",
+        "bra L; L: { bra xd; xd: bra xd; }",
+        "mov.b32 %r1, %tid.x; mov.b32 %r1, %tid.x; { .reg .b32 %tid; mov.b32 %r1, %tid.x; }",
     };
     for (const std::string_view body : bodies) {
         const std::string text = kernel(std::string(body));

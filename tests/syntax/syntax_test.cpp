@@ -172,6 +172,8 @@ TEST(Syntax, StatementsKnowTheirKindTriviaSpanAndNeighbours) {
     EXPECT_EQ(module.version(), "9.0");
     EXPECT_EQ(module.target(), "sm_90a");
     EXPECT_EQ(module.address_size(), 64u);
+    EXPECT_EQ(parse(".version 9.0\n.target sm_80\n.address_size 32\n")->address_size(), 32u);
+    EXPECT_EQ(parse(".version 9.0\n.target sm_80\n.entry k() { ret; }\n")->address_size(), 64u);
     const auto body = body_of(module);
     ASSERT_EQ(body.size(), 3u);
     EXPECT_EQ(body[0].kind(), StatementKind::variable);

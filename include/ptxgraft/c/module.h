@@ -44,7 +44,7 @@ PTXGRAFT_C_API ptxgraft_status ptxgraft_module_get_canonical(char* text, size_t*
 PTXGRAFT_C_API const char* ptxgraft_module_get_version(const ptxgraft_module* module);
 /** "sm_90a": the last architecture of .target, as ptxas has it; "" without one. */
 PTXGRAFT_C_API const char* ptxgraft_module_get_target(const ptxgraft_module* module);
-/** 64 or 32. */
+/** 64 or 32; 64 where the module does not say it, as ptxas takes it. */
 PTXGRAFT_C_API uint32_t ptxgraft_module_get_address_size(const ptxgraft_module* module);
 
 /* ------------------------------------------------------------------------------------------------ verify */

@@ -1,7 +1,9 @@
 // A module as a program of operations: its variables, then function after function.
 #include "emulator/decode/module.hpp"
-#include "base/try.hpp"
 
+#include <algorithm>
+
+#include "base/try.hpp"
 #include "emulator/decode/share_columns.hpp"
 #include "ptxgraft/syntax.hpp"
 
@@ -12,7 +14,12 @@ using emulator::Program;
 
 Expected<void> EmulatedModule::decode(syntax::Module tree, std::shared_ptr<const launch::ModuleInfo> info,
                                       std::uint32_t threads) {
-    if (tree.address_size() == 32) return fail(Errc::module_not_emulated, "32-bit addresses");
+    if (tree.address_size() == 32) {
+        const auto all = tree.statements();
+        const auto size =
+            std::ranges::find(all, syntax::StatementKind::address_size, &syntax::Statement::kind);
+        return fail(Errc::module_not_emulated, size != all.end() ? size->span() : Span{}, "32-bit addresses");
+    }
     auto programs = TRY(emulator::decode_in_parts(tree, variables_, threads));
     for (Program& program : programs) add(parts_.emplace_back(std::move(program)));
     text_ = std::move(tree).take_source();
