@@ -227,7 +227,7 @@ std::string_view Module::target() const {
     return last.empty() ? first_argument(StatementKind::target) : last;  // of `.target debug`: that
 }
 std::uint32_t Module::address_size() const {
-    // PTX ISA 11.1.3 has 32 where the module says nothing; ptxas takes the size of the machine that it runs on.
+    // PTX ISA 11.1.3 has 32 where the module says nothing; ptxas takes the size of its machine.
     const auto size = parse_integer(first_argument(StatementKind::address_size));
     return size ? static_cast<std::uint32_t>(*size) : 64;
 }
