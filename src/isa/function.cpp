@@ -60,14 +60,6 @@ void Verifier::declare_function(const Statement& f) {
     if (linkage == ".common") report(Errc::directive_invalid, linkage, "only variables are .common");
     if (linkage == ".extern" && f.is_definition())
         report(Errc::declaration_invalid, f.name(), quote(f.name()) + " is .extern, so it has no body here");
-    if (f.return_parameters().size() > 1 &&
-        std::any_of(tokens.begin(), tokens.end(), [&](const Token& t) { return t.text == ".param"; }))
-        for (const auto& p : f.return_parameters())
-            if (p.space == ".param") {
-                report(Errc::declaration_invalid, p.name.empty() ? f.name() : p.name,
-                       "several return parameters are declared in .reg");
-                break;
-            }
     if (f.is_entry() && !f.return_parameters().empty())
         report(Errc::declaration_invalid, f.name(), "an entry has no return parameters");
     may_be_declared(f.name(), false);
@@ -102,6 +94,10 @@ void Verifier::parameter_shapes(const Statement& f, std::span<const Statement::P
     const auto place = [&](const Statement::Parameter& p) {
         return p.name.empty() || p.name == "_" ? p.type : p.name;
     };
+    const auto in_memory = std::ranges::find(returns, ".param", &Statement::Parameter::space);
+    if (returns.size() > 1 && in_memory != returns.end())
+        report(Errc::declaration_invalid, place(*in_memory),
+               "several return parameters are declared in .reg");
     for (const auto& p : returns) {
         parameter_shape(f, p);
         if (p.is_open) report(Errc::declaration_invalid, place(p), "a return parameter has a size");
@@ -118,6 +114,43 @@ void Verifier::parameter_shapes(const Statement& f, std::span<const Statement::P
     }
 }
 
+namespace {
+
+constexpr std::uint32_t most_number = 0xFFFFFFFFu;
+
+struct Performance {
+    std::string_view word;
+    std::uint16_t version, sm;
+    std::uint8_t most_numbers;  // 0: takes none
+    bool is_positive;
+    enum class Place : std::uint8_t { entry, func, both } place;
+    std::uint32_t most = most_number;  // that ptxas takes
+    bool is_said_once = false;
+};
+using Place = Performance::Place;
+constexpr std::array<Performance, 14> performance_rows = {{
+    {".maxnreg", 13, 10, 1, true, Place::entry},
+    {".maxntid", 13, 10, 3, true, Place::entry},
+    {".reqntid", 21, 10, 3, true, Place::entry},
+    {".minnctapersm", 20, 20, 1, true, Place::entry},
+    {".maxnctapersm", 13, 10, 1, true, Place::entry},
+    {".minperctamemory", 94, 80, 1, false, Place::entry},
+    {".reqnctapercluster", 78, 90, 3, false, Place::entry},
+    {".explicitcluster", 78, 90, 0, false, Place::entry},
+    {".maxclusterrank", 78, 90, 1, false, Place::entry},
+    {".blocksareclusters", 90, 90, 0, false, Place::entry},
+    {".noreturn", 64, 30, 0, false, Place::func},
+    {".abi_preserve", 90, 80, 1, false, Place::func, 237, true},
+    {".abi_preserve_control", 90, 80, 1, false, Place::func, 11, true},
+    {".local_maxnreg", 90, 75, 1, false, Place::both},
+}};
+const Performance* find_performance(std::string_view word) {
+    const auto row = std::ranges::find(performance_rows, word, &Performance::word);
+    return row == performance_rows.end() ? nullptr : &*row;
+}
+
+}  // namespace
+
 void Verifier::prototype(const Statement& p) {
     const std::vector<Token> tokens = p.tokens();
     for (std::size_t i = 1, depth = 0; i < tokens.size(); ++i) {
@@ -128,8 +161,10 @@ void Verifier::prototype(const Statement& p) {
                    "a .callprototype has '_' where a function has its name");
     }
     const std::array lists = {p.return_parameters(), p.parameters()};
+    alignments(syntax::TokenView(p));
     parameter_shapes(p, lists[0], lists[1]);
-    doubled_spaces(syntax::TokenView(p));
+    for (std::size_t i = 1; i < tokens.size(); ++i)
+        if (find_performance(tokens[i].text) != nullptr) performance_directive(p, tokens, i);
     no_return(p, tokens);
     for (const auto& list : lists)
         for (const auto& parameter : list)
@@ -153,6 +188,13 @@ void Verifier::parameter_shape(const Statement& f, const Statement::Parameter& p
     if (!f.is_entry() && p.space == ".param" && p.align > most_param_alignment)
         report(Errc::declaration_invalid, p.name, "parameters are aligned to 1, 2, 4 … 128 bytes");
     type_version(p.type);
+    const syntax::TypeRow* const row = syntax::find_type(p.type);
+    const RegisterType type = type_of(row);
+    if (row != nullptr && !syntax::is_handle(p.type) &&
+        (type == RegisterType::none || !info(type).is_declared))
+        report(Errc::declaration_invalid, p.type,
+               std::string(p.type) + " is a type of instructions; pass a .b" +
+                   std::to_string(std::max<std::uint32_t>(row->bits, 8)));
     if (p.space == ".reg" && p.count != 0)
         report(Errc::declaration_invalid, p.name, "registers have no arrays; pass an array in .param");
     if (p.space == ".param" && p.type == ".f16x2" && p.count == 0)
@@ -213,31 +255,6 @@ void Verifier::declare_parameters(const Statement& f) {
 
 namespace {
 
-struct Performance {
-    std::string_view word;
-    std::uint16_t version, sm;
-    std::uint8_t most_numbers;  // 0: takes none
-    bool is_positive;
-    enum class Place : std::uint8_t { entry, func, both } place;
-};
-using Place = Performance::Place;
-constexpr std::array<Performance, 14> performance_rows = {{
-    {".maxnreg", 13, 10, 1, true, Place::entry},
-    {".maxntid", 13, 10, 3, true, Place::entry},
-    {".reqntid", 21, 10, 3, true, Place::entry},
-    {".minnctapersm", 20, 20, 1, true, Place::entry},
-    {".maxnctapersm", 13, 10, 1, true, Place::entry},
-    {".minperctamemory", 94, 80, 1, false, Place::entry},
-    {".reqnctapercluster", 78, 90, 3, false, Place::entry},
-    {".explicitcluster", 78, 90, 0, false, Place::entry},
-    {".maxclusterrank", 78, 90, 1, false, Place::entry},
-    {".blocksareclusters", 90, 90, 0, false, Place::entry},
-    {".noreturn", 64, 30, 0, false, Place::func},
-    {".abi_preserve", 90, 80, 1, false, Place::func},
-    {".abi_preserve_control", 90, 80, 1, false, Place::func},
-    {".local_maxnreg", 90, 75, 1, false, Place::both},
-}};
-
 // Words of a head that are no performance directives.
 bool is_head_word(std::string_view word) {
     constexpr std::array<std::string_view, 19> words = {
@@ -256,9 +273,7 @@ void Verifier::performance_directives(const Statement& f) {
         depth += tokens[i].text == "(";
         depth -= tokens[i].text == ")";
         if (depth != 0 || tokens[i].kind != TokenKind::directive) continue;
-        const auto row = std::find_if(performance_rows.begin(), performance_rows.end(),
-                                      [&](const Performance& r) { return r.word == tokens[i].text; });
-        if (row != performance_rows.end())
+        if (find_performance(tokens[i].text) != nullptr)
             performance_directive(f, tokens, i);
         else if (!is_head_word(tokens[i].text))
             report(Errc::directive_invalid, tokens[i].text,
@@ -269,9 +284,10 @@ void Verifier::performance_directives(const Statement& f) {
 }
 
 void Verifier::performance_directive(const Statement& f, const std::vector<Token>& tokens, std::size_t at) {
-    const Performance& row = *std::find_if(performance_rows.begin(), performance_rows.end(),
-                                           [&](const Performance& r) { return r.word == tokens[at].text; });
+    const Performance& row = *find_performance(tokens[at].text);
     const std::string word(row.word);
+    if (row.is_said_once && word_of(tokens, row.word).data() != tokens[at].text.data())
+        report(Errc::directive_invalid, tokens[at].text, word + " stands once");
     if (row.place == Place::entry && !f.is_entry())
         report(Errc::directive_invalid, tokens[at].text, word + " belongs to an entry, not to a function");
     if (row.place == Place::func && f.is_entry())
@@ -289,8 +305,10 @@ void Verifier::performance_directive(const Statement& f, const std::vector<Token
         const auto value = syntax::integer_value(tokens[k].text);
         if (row.is_positive && value == 0)
             report(Errc::directive_invalid, tokens[k].text, word + " takes numbers above 0");
-        if (!value || *value > 0xFFFFFFFFu)
-            report(Errc::directive_invalid, tokens[k].text, word + " takes numbers of 32 bits");
+        if (!value || *value > row.most)
+            report(Errc::directive_invalid, tokens[k].text,
+                   word + (row.most == most_number ? " takes numbers of 32 bits"
+                                                   : " takes numbers up to " + std::to_string(row.most)));
         const std::uint64_t size = std::clamp<std::uint64_t>(value.value_or(1), 1, most_counted_threads);
         product = product > most_counted_threads / size ? most_counted_threads + 1 : product * size;
     }

@@ -52,6 +52,7 @@ class Verifier : private InstructionVerifier {
                                std::size_t at);
     void exclusive_directives(const syntax::Statement& function, const std::vector<syntax::Token>& tokens);
     void prototype(const syntax::Statement& prototype);
+    void undefined_functions();
     void no_return(const syntax::Statement& function, const std::vector<syntax::Token>& tokens);
 
     // --- declaration.cpp

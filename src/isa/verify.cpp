@@ -4,7 +4,9 @@
 #include <cstring>
 
 #include "isa/declaration.hpp"
+#include "isa/special.hpp"
 #include "isa/verifier.hpp"
+#include "syntax/name_map.hpp"
 
 namespace ptxgraft::isa {
 
@@ -38,6 +40,7 @@ std::vector<Error> Verifier::run() {
     shapes_->use_for(setting());
     for (const Statement& s : module_.statements()) statement(s, s.kind());
     if (!setting_.has_abi) recursion();
+    undefined_functions();
     for (const std::string_view label : function_names_)  // PTX ISA 11.5.4; a section may stand behind
         if (!section_labels_.contains(label))
             report(Errc::label_undefined, label, "no section has a label " + quote(label));
@@ -78,6 +81,21 @@ void Verifier::statement(const Statement& s, StatementKind kind) {
             return;
         default: return;
     }
+}
+
+// What is no .extern and no .alias has a body in the module.
+void Verifier::undefined_functions() {
+    syntax::NameMap<bool> said;  // of those that have a body, or of which something was said
+    for (const Statement& s : module_.statements()) {
+        if (s.kind() == StatementKind::function && (s.is_definition() || linkage_of(s.tokens()) == ".extern"))
+            said.put(s.name());
+        if (s.kind() == StatementKind::directive && syntax::TokenView(s).text(0) == ".alias")
+            said.put(syntax::TokenView(s).text(1));
+    }
+    for (const Statement& f : module_.functions())
+        if (said.put(f.name()).second)
+            report(Errc::declaration_invalid, f.name(),
+                   quote(f.name()) + " has no body; one that stands in another module is .extern");
 }
 
 void Verifier::function(const Statement& f) {

@@ -31,7 +31,7 @@ std::uint32_t Workspace::add(const Symbol& symbol) {
     symbols.push_back(symbol);
     if (made >= few_symbols)  // the first that is one too many puts all of them into the map
         for (std::uint32_t i = made == few_symbols ? 0 : made; i <= made; ++i)
-            *symbols_by_name.put(symbols[i].name).first = i;
+            *symbols_by_name.put(symbols[i].name, hash_of(symbols[i].name)).first = i;  // as the lexer has it
     symbols.back().first_slot = static_cast<std::uint32_t>(current.size());
     current.resize(current.size() + std::max(symbol.count, 1u), none);
     return made;
