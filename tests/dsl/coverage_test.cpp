@@ -97,8 +97,8 @@ std::vector<AnyOperand> replacements() {
 std::set<std::size_t> refused_lines(const std::vector<std::string>& lines) {
     std::string text =
         ".version 9.0\n.global .texref tex_;\n.global .surfref surf_;\n"
-        ".global .b32 gv[64];\n.shared .b32 sv[64];\n.func (.param .b32 r) fn1(.param .b32 x);\n.func "
-        "f()\n{\n";
+        ".global .b32 gv[64];\n.shared .b32 sv[64];\n"
+        ".extern .func (.param .b32 r) fn1(.param .b32 x);\n.func f()\n{\n";
     for (const syntax::TypeRow& type : syntax::types)
         if (type.is_declared && type.group == syntax::TypeGroup::fundamental)
             text.append(".reg ").append(type.word).append(" ").append(type.name()).append("_<300>;\n");
