@@ -213,6 +213,19 @@ TEST_F(Cli, GraftByAnAssembler) {
     EXPECT_EQ(by("/no/such/ptxas").status, 1);
 }
 
+// ptxas crashes of a setp with a guard that throws its first result away, and verify refuses it.
+TEST_F(Cli, GraftOutlivesTheAssembler) {
+    write_file(
+        "crash.ptx",
+        ".version 9.0\n.target sm_90\n.address_size 64\n.entry k(.param .u64 p) {\n.reg .b32 r<4>; .reg "
+        ".pred q<4>; .reg .b64 d;\nld.param.u64 d, [p];\n@q1 setp.eq.s32 _|q2, r1, r2;\nselp.b32 r3, 1, "
+        "2, q2;\nst.global.b32 [d], r3;\nret;\n}\n");
+    const Result result = ptxgraft({"graft", "crash.ptx", "-o", "out.cubin", "--no-cache"});
+    EXPECT_EQ(result.status, 1) << result.err;
+    EXPECT_THAT(result.err, HasSubstr("Segmentation fault"));
+    EXPECT_FALSE(fs::exists("out.cubin"));
+}
+
 TEST_F(Cli, GraftNamesTheSitesThatThereAre) {
     const Result result =
         ptxgraft({"graft", "affine.ptx", "--program", "prologue=acc -> acc", "-o", "out.ptx"});

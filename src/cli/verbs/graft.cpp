@@ -90,9 +90,21 @@ std::shared_ptr<const Assembler> named_assembler(const GraftVerbFlags& flags) {
     return take(std::move(assembler));
 }
 
+// In a process of its own unless one is named: a module that takes the assembler down is an error, not the end
+// of the program. Without the worker's program, in process.
+std::shared_ptr<const Assembler> assembler_of_one(const GraftVerbFlags& flags) {
+    if (!flags.assembler.empty()) return named_assembler(flags);
+    constexpr std::chrono::milliseconds no_limit = std::chrono::hours(24 * 365);
+    const std::chrono::milliseconds said(flags.timeout_ms.value_or(0));
+    auto pool = worker_pool({.workers = 1, .timeout = flags.timeout_ms ? said : no_limit, .memory_bytes = 0});
+    if (!pool && pool.error().code == Errc::assembler_not_usable && !flags.timeout_ms)
+        return take(find_assembler(flags.assembler));
+    return take(std::move(pool));
+}
+
 void write_cubin(const Input& input, std::span<const Graft> grafts, const GraftVerbFlags& flags,
                  const std::optional<Cache>& cache) {
-    const auto assembler = named_assembler(flags);
+    const auto assembler = assembler_of_one(flags);
     std::optional<Stopper> stopper;  // of what can be stopped
     if (assembler->is_other_process()) stopper.emplace();
     GraftOptions options = options_of(flags);
@@ -238,15 +250,15 @@ void add_graft(CLI::App& app) {
                      "\"suffix\" of its own (default: 1)")
         ->check(CLI::Range(1, 65536))
         ->needs(candidates);
-    verb->add_option(
-            "--timeout", flags->timeout_ms,
-            "Milliseconds for a module, of workers and of a ptxas; then it is ended (default: 300000, "
-            "of --candidates 60000)")
+    verb->add_option("--timeout", flags->timeout_ms,
+                     "Milliseconds for a module, where the assembler is a process; then it is ended "
+                     "(default: none, of "
+                     "--candidates 60000, of one that --assembler names 300000)")
         ->check(CLI::Range(1, 2'000'000'000));
     verb->add_option(
         "--assembler", flags->assembler,
-        "default, nvptxcompiler, nvjitlink, workers[:N] (N processes), or the path of a ptxas (with "
-        "--candidates: workers)");
+        "default, nvptxcompiler, nvjitlink, workers[:N] (N processes), or the path of a ptxas (default: "
+        "workers)");
     verb->add_option("--limit", flags->limits,
                      "registers=N, spills=BYTES, stack=BYTES or code=BYTES: more than that is an error "
                      "(repeatable)")
