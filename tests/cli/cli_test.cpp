@@ -222,6 +222,7 @@ TEST_F(Cli, GraftOutlivesTheAssembler) {
         "2, q2;\nst.global.b32 [d], r3;\nret;\n}\n");
     const Result result = ptxgraft({"graft", "crash.ptx", "-o", "out.cubin", "--no-cache"});
     EXPECT_EQ(result.status, 1) << result.err;
+    EXPECT_THAT(result.err, StartsWith("crash.ptx:7:17: error: "));  // as verify says
     EXPECT_THAT(result.err, HasSubstr("Segmentation fault"));
     EXPECT_FALSE(fs::exists("out.cubin"));
 }

@@ -1,5 +1,6 @@
 // wgmma.mma_async against the canonical layouts of PTX ISA 9.7.15.5.1.2.1.3, element by element.
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <string>
 
@@ -102,7 +103,10 @@ class Product {
         fill(b_, b_lay_, w().n, depth(w()), w().b, true);  // as (n, k)
         make_metadata();
         dense_ = dense_a();
-        a_numbers_ = numbers(dense_, w().a);
+        for (unsigned row = 0; row < 64; ++row)
+            for (unsigned k = 0; k < depth(w()); ++k)
+                if (const std::uint32_t* bits = dense_.find(row, k))
+                    a_numbers_[row].push_back({k, value_of(w().a, *bits)});
         b_numbers_ = numbers(b_, w().b);
     }
 
@@ -207,9 +211,8 @@ class Product {
         const double sign = (w().negate_a ? -1 : 1) * (w().negate_b ? -1 : 1);
         FloatSum sum(w().d, case_.scale_d ? d : 0);
         __int128 integer = case_.scale_d && w().d == s32 ? static_cast<std::int32_t>(d) : 0;
-        for (unsigned k = 0; k < depth(w()); ++k) {
-            if (dense_.find(row, k) == nullptr) continue;
-            const double x = a_numbers_[row * Matrix::width + k], y = b_numbers_[col * Matrix::width + k];
+        for (const auto& [k, x] : a_numbers_[row]) {
+            const double y = b_numbers_[col * Matrix::width + k];
             if (w().d == s32)
                 integer += static_cast<__int128>(x) * static_cast<__int128>(y);
             else
@@ -275,7 +278,12 @@ class Product {
     std::vector<std::byte> shared_;
     Lay a_lay_{}, b_lay_{};
     Matrix a_, b_, indices_, dense_;
-    std::vector<double> a_numbers_, b_numbers_;
+    struct Element {
+        unsigned k;
+        double value;
+    };
+    std::array<std::vector<Element>, 64> a_numbers_;  // of a row those that there are
+    std::vector<double> b_numbers_;
     TestRegister metadata_[4] = {};
 };
 

@@ -31,9 +31,9 @@ inline double number(std::uint32_t bits, int exponent_bits, int fraction_bits) {
                         fraction = bits & ((1u << fraction_bits) - 1);
     const double sign = (bits >> (exponent_bits + fraction_bits) & 1) != 0 ? -1 : 1;
     const int bias = static_cast<int>(exponent_mask / 2);
-    if (exponent == 0) return sign * fraction * std::pow(2.0, 1 - bias - fraction_bits);
-    return sign * (1.0 + fraction * std::pow(2.0, -fraction_bits)) *
-           std::pow(2.0, static_cast<int>(exponent) - bias);
+    if (exponent == 0) return sign * std::ldexp(fraction, 1 - bias - fraction_bits);
+    return sign *
+           std::ldexp(fraction + (1u << fraction_bits), static_cast<int>(exponent) - bias - fraction_bits);
 }
 
 inline double number_with_specials(std::uint32_t bits, int exponent_bits, int fraction_bits) {

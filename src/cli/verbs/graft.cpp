@@ -18,6 +18,8 @@
 #include "cli/skeleton_input.hpp"
 #include "cli/text_file.hpp"
 #include "cli/verb.hpp"
+#include "ptxgraft/isa.hpp"
+#include "ptxgraft/syntax.hpp"
 #include "ptxgraft/worker.hpp"
 
 namespace ptxgraft::cli {
@@ -90,8 +92,8 @@ std::shared_ptr<const Assembler> named_assembler(const GraftVerbFlags& flags) {
     return take(std::move(assembler));
 }
 
-// In a process of its own unless one is named: a module that takes the assembler down is an error, not the end
-// of the program. Without the worker's program, in process.
+// In a process of its own unless one is named: a module that takes the assembler down is an error, not the
+// end of the program. Without the worker's program, in process.
 std::shared_ptr<const Assembler> assembler_of_one(const GraftVerbFlags& flags) {
     if (!flags.assembler.empty()) return named_assembler(flags);
     constexpr std::chrono::milliseconds no_limit = std::chrono::hours(24 * 365);
@@ -100,6 +102,16 @@ std::shared_ptr<const Assembler> assembler_of_one(const GraftVerbFlags& flags) {
     if (!pool && pool.error().code == Errc::assembler_not_usable && !flags.timeout_ms)
         return take(find_assembler(flags.assembler));
     return take(std::move(pool));
+}
+
+// What takes an assembler down is most often PTX that is wrong where ptxas does not look.
+void print_findings(const Input& input, std::span<const Graft> grafts) {
+    const auto ptx = input.skeleton.render(grafts);
+    if (!ptx) return;
+    const auto module = syntax::parse(*ptx);
+    if (!module) return;
+    for (const Error& finding : isa::verify(*module))
+        fmt::print(stderr, "{}", describe(finding, *ptx, input.ptx_name(grafts.size())));
 }
 
 void write_cubin(const Input& input, std::span<const Graft> grafts, const GraftVerbFlags& flags,
@@ -115,6 +127,7 @@ void write_cubin(const Input& input, std::span<const Graft> grafts, const GraftV
     if (!code && stopper && stopper->came()) throw Interrupt::failure();
     if (!code) {
         Error error = code.error();
+        if (error.code == Errc::assembler_ended) print_findings(input, grafts);
         if (error.source &&
             error.source->name != "stubs.ptx")  // the candidate's text, by the name of its file
             error.source = std::make_shared<const SourceText>(

@@ -579,11 +579,28 @@ bool RaceShadow::make_map(Record& into, const Record& record, const LinePlace& p
     return true;
 }
 
+// `lanes` is a map of bytes where the record is one of bytes.
 void RaceShadow::add_lanes(const Record& record, std::uint32_t* lanes, bool by_bytes) const {
-    if (record.form() == Form::words && !by_bytes)
-        return each_bit(record.value, [&](unsigned word) { lanes[word] |= 1u << record.lane(); });
-    const unsigned unit = by_bytes ? 1 : word_bytes;
-    for (unsigned byte = 0; byte < line_bytes; byte += unit) lanes[byte / unit] |= lanes_at(record, byte);
+    const unsigned units = by_bytes ? word_bytes : 1;  // of a word
+    switch (record.form()) {
+        case Form::words:
+            return each_bit(record.value, [&](unsigned word) {
+                for (unsigned at = word * units; at < (word + 1) * units; ++at)
+                    lanes[at] |= 1u << record.lane();
+            });
+        case Form::bytes: {
+            const unsigned begin = record.value & 0xFF, end = begin + (record.value >> 8);
+            for (unsigned byte = begin; byte < end; ++byte) lanes[byte] |= 1u << record.lane();
+            return;
+        }
+        default: {
+            const bool is_map_of_bytes = is_by_bytes(record);
+            const std::uint32_t* const its =
+                record.form() == Form::shape ? (*shapes_)[record.value].map().lanes : map_of(record);
+            for (unsigned at = 0; at < line_words * units; ++at)
+                lanes[at] |= its[is_map_of_bytes || !by_bytes ? at : at / word_bytes];
+        }
+    }
 }
 
 }  // namespace ptxgraft::emulator
