@@ -77,7 +77,8 @@ void InstructionVerifier::call(const Instruction& i) {
     if (operands.empty()) return;
     const Operand& callee = operands.front();
     operands = operands.subspan(1);
-    if (!operands.empty() && operands.front().kind() == OperandKind::list) {
+    const bool has_arguments = !operands.empty() && operands.front().kind() == OperandKind::list;
+    if (has_arguments) {
         arguments = operands.front().children();
         operands = operands.subspan(1);
     }
@@ -87,9 +88,19 @@ void InstructionVerifier::call(const Instruction& i) {
         if (symbol->declaration.is_entry())
             return report(Errc::call_mismatch, callee.span(),
                           "'" + std::string(callee.text()) + "' is an entry; only a .func can be called");
+        if (!operands.empty())
+            report(Errc::call_mismatch, operands.front().span(),
+                   "a .callprototype or .calltargets is of a call through a register; '" +
+                       std::string(callee.text()) + "' is a function");
         if (!setting_.has_abi && linkage_of(symbol->declaration.tokens()) == ".extern")
             needs_abi(callee.span(), "a call of a function that stands elsewhere");
-        return call_to(i, symbol->declaration, callee.text(), returns, arguments);
+        call_to(i, symbol->declaration, callee.text(), returns, arguments);
+        const auto& formal = callee_.parameters;
+        if (!has_arguments && formal.size() == 1 && formal.front().is_open)
+            report(Errc::call_mismatch, i.span,
+                   "the parameter without a size is left away by an empty list: call " +
+                       std::string(callee.text()) + ", ()");
+        return;
     }
     if (!setting_.has_abi) return needs_abi(callee.span(), "a call through a register");
     if (operands.empty())
@@ -98,10 +109,22 @@ void InstructionVerifier::call(const Instruction& i) {
     const Symbol* list = names_.find(operands.front().text());
     if (list != nullptr && list->kind == SymbolKind::prototype)
         call_to(i, list->declaration, operands.front().text(), returns, arguments);
-    if (list == nullptr || list->kind != SymbolKind::call_targets) return;
-    for (const syntax::Token& token : list->declaration.tokens())
+    if (list == nullptr || (list->kind != SymbolKind::call_targets && !may_be_call_table(*list))) return;
+    const bool is_table = list->kind != SymbolKind::call_targets;
+    const std::vector<syntax::Token> targets =
+        is_table ? call_table(*list, operands.front().text()) : list->declaration.tokens();
+    const auto is_function = [&](const syntax::Token& token) {
+        const Symbol* const target = names_.find(token.text);
+        return target != nullptr && target->kind == SymbolKind::function && !target->declaration.is_entry();
+    };
+    if (is_table && (targets.empty() || !std::ranges::all_of(targets, is_function)))
+        return report(Errc::call_mismatch, operands.front().span(),
+                      "'" + std::string(operands.front().text()) +
+                          "' is no call table; one is an array of .u64 whose first values are functions");
+    const std::size_t before = findings_.size();
+    for (const syntax::Token& token : targets)
         if (const Symbol* target = names_.find(token.text);
-            target != nullptr && target->kind == SymbolKind::function)
+            target != nullptr && target->kind == SymbolKind::function && findings_.size() == before)
             call_to(i, target->declaration, token.text, returns, arguments);
 }
 

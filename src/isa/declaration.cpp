@@ -27,7 +27,27 @@ SymbolKind variable_kind(std::string_view type) {
     return SymbolKind::variable;
 }
 
+// Since when ptxas takes a directive, and for which targets. The manual has .branchtargets since 2.1.
+struct DirectiveSince {
+    std::string_view word;
+    std::uint16_t version, sm;
+};
+constexpr std::array<DirectiveSince, 10> directives_since = {{
+    {".pragma", 20, 10},
+    {".section", 20, 10},
+    {".callprototype", 21, 20},
+    {".calltargets", 21, 20},
+    {".branchtargets", 60, 30},
+    {".ptr", 22, 10},
+    {".weak", 31, 10},
+    {".attribute", 40, 10},
+    {".common", 50, 10},
+    {".managed", 40, 30},
+}};
+constexpr std::uint16_t version_with_all = 60, sm_with_all = 30;
+
 constexpr std::uint64_t too_large = std::uint64_t{1} << 40;
+constexpr std::uint64_t most_alignment = std::uint64_t{1} << 30;  // ptxas crashes of the next one
 
 std::uint64_t total_bytes(const Statement::Variable& v, const Statement::Declarator& d) {
     std::uint64_t bytes = std::uint64_t{bytes_of(type_of(v.type))} * v.vector;
@@ -117,6 +137,23 @@ Symbol label_symbol(const Statement& label) {
     return symbol;
 }
 
+std::vector<Token> call_table(const Symbol& symbol, std::string_view name) {
+    std::vector<Token> functions;
+    const auto variable = symbol.declaration ? symbol.declaration.variable() : std::nullopt;
+    if (!variable || variable->linkage == ".extern" || (variable->type != ".u64" && variable->type != ".u32"))
+        return functions;
+    const auto d = std::ranges::find(variable->declarators, name, &Statement::Declarator::name);
+    if (d == variable->declarators.end() || d->extents.size() != 1 || d->initialiser.size() < 3)
+        return functions;
+    const std::span<const Token> all = d->initialiser;  // `{ f, g }`
+    for (std::size_t i = 1; i + 1 < all.size(); i += 2) {
+        if (all[i].kind != TokenKind::identifier || (all[i + 1].text != "," && all[i + 1].text != "}"))
+            return {};
+        functions.push_back(all[i]);
+    }
+    return functions;
+}
+
 Symbol parameter_symbol(const Statement::Parameter& p) {
     Symbol symbol;
     symbol.kind = p.space == ".reg" ? SymbolKind::reg : variable_kind(p.type);
@@ -129,6 +166,12 @@ Symbol parameter_symbol(const Statement::Parameter& p) {
     symbol.align = p.align;
     symbol.is_no_address = is_no_address(symbol, p.name);
     return symbol;
+}
+
+void Verifier::directive_since(std::string_view word) {
+    if (setting_.version >= version_with_all && setting_.target.sm >= sm_with_all) return;
+    const auto row = std::ranges::find(directives_since, word, &DirectiveSince::word);
+    if (row != directives_since.end()) require(row->version, {row->sm, 0}, span_of(word), word);
 }
 
 void Verifier::redeclared(std::string_view name, const Symbol* before) {
@@ -178,7 +221,7 @@ bool Verifier::plain_registers(const Statement& statement, const TokenView& toke
     Symbol symbol = register_symbol(type_of(tokens.text(1)), statement);
     if (symbol.type == RegisterType::none || !info(symbol.type).is_declared || !statement.parent())
         return false;
-    if (symbol.type == RegisterType::b128) type_version(tokens.text(1));
+    if (symbol.type == RegisterType::b128 || symbol.type == RegisterType::f16x2) type_version(tokens.text(1));
     for (std::size_t i = 2; i < tokens.size(); ++i) {
         if (tokens.kind(i) != Lexeme::identifier || tokens.text(i) == "WARP_SZ") continue;
         const auto count =
@@ -210,8 +253,9 @@ void Verifier::alignments(const TokenView& tokens) {
     for (std::size_t i = 0; i + 1 < tokens.size() && tokens.kind(i) != Lexeme::equal; ++i) {
         if (tokens.kind(i) != Lexeme::directive || tokens.text(i) != ".align") continue;
         const auto value = syntax::integer_value(tokens.text(i + 1));
-        if (value && (*value == 0 || (*value & (*value - 1)) != 0 || *value > 0xFFFFFFFFu))
-            report(Errc::declaration_invalid, tokens.text(i + 1), ".align takes a power of two of 32 bits");
+        if (value && (*value == 0 || (*value & (*value - 1)) != 0 || *value > most_alignment))
+            report(Errc::declaration_invalid, tokens.text(i + 1),
+                   ".align takes a power of two up to " + std::to_string(most_alignment));
     }
 }
 
@@ -254,6 +298,7 @@ void Verifier::variable_words(const TokenView& tokens, const Statement::Variable
         const std::string_view word = tokens.text(i);
         is_attribute &= tokens.kind(i) != Lexeme::close_paren;
         if (tokens.kind(i) != Lexeme::directive) continue;
+        directive_since(word);
         if (i == 1 && !v.linkage.empty() &&
             std::find(linkages.begin(), linkages.end(), word) != linkages.end())
             report(Errc::directive_invalid, word, "a declaration has one linkage");
@@ -277,9 +322,9 @@ void Verifier::attribute(std::string_view word, std::string_view owner) {
 }
 
 void Verifier::type_version(std::string_view type) {
-    if (type == ".b128" && setting_.version < 83)
-        report(Errc::version_too_old, type,
-               ".b128 needs PTX ISA 8.3; the module has " + version_text(setting_.version));
+    if (type == ".b128") require(83, {70, 0}, span_of(type), ".b128");
+    if (type == ".f16x2") require(42, {53, 0}, span_of(type), ".f16x2");
+    if (syntax::is_handle(type)) require(15, {10, 0}, span_of(type), type);
 }
 
 void Verifier::variable_type(const Statement::Variable& v) {
@@ -305,6 +350,8 @@ void Verifier::variable_type(const Statement::Variable& v) {
         report(Errc::declaration_invalid, v.type, "a vector has 2 or 4 elements");
     if (v.vector > 1 && type == RegisterType::pred)
         report(Errc::declaration_invalid, v.type, "there are no vectors of predicates");
+    if (v.vector > 1 && variable_kind(v.type) != SymbolKind::variable)
+        report(Errc::declaration_invalid, v.type, "there are no vectors of " + std::string(v.type));
     if (v.vector > 1 && v.space == ".param")
         report(Errc::declaration_invalid, v.type, "there are no vectors in .param; declare an array");
     if (v.vector > 1 && type != RegisterType::none && info(type).bits * v.vector > 128)
@@ -331,11 +378,25 @@ void Verifier::declarator(const Statement& statement, const Statement::Variable&
                    "only the first size of " + quote(d.name) + " may be open");
     const Symbol* before =
         d.range == 0 && symbol.kind != SymbolKind::reg ? symbols_.find_innermost(d.name) : nullptr;
+    if (before == nullptr && symbol.space == Space::const_ && setting_.version >= 22)
+        constant_memory(d.name, symbol, std::max(d.range, std::uint32_t{1}));
     if (before == nullptr)
         declare_variable(d.name, d.range, symbol);
     else
         again(v, d, *before, symbol);
     if (!d.initialiser.empty()) initialiser(v, d);  // which may hold the variable's own address
+}
+
+// As ptxas lays them out.
+void Verifier::constant_memory(std::string_view name, const Symbol& symbol, std::uint64_t count) {
+    constexpr std::uint64_t most = 65536;
+    const std::uint64_t align = std::max<std::uint64_t>({symbol.align, bytes_of(symbol.type), 1}),
+                        begin = (constant_bytes_ + align - 1) / align * align;
+    if (constant_bytes_ > most) return;  // which was said
+    constant_bytes_ = symbol.bytes > most || count > most ? most + 1 : begin + symbol.bytes * count;
+    if (constant_bytes_ > most)
+        report(Errc::declaration_invalid, name,
+               ".const holds at most " + std::to_string(most) + " bytes, which " + quote(name) + " exceeds");
 }
 
 void Verifier::declare_variable(std::string_view name, std::uint32_t count, const Symbol& symbol) {
@@ -364,6 +425,7 @@ void Verifier::again(const Statement::Variable& v, const Statement::Declarator& 
 void Verifier::directive(const Statement& statement) {
     const TokenView view(statement);
     const std::string_view word = view.text(0);
+    directive_since(word);
     if (word == ".section") return section(view);
     if (label_kind(statement) != SymbolKind::label && !is_labelled(statement))
         return report(Errc::directive_invalid, word,
@@ -372,33 +434,50 @@ void Verifier::directive(const Statement& statement) {
     if (word == ".callprototype") return prototype(statement);
     if (word == ".file") return file(view);
     if (word == ".loc") return location(view);
-    if (word == ".pragma") return pragma(view, static_cast<bool>(statement.parent()));
-    const bool names_functions = word == ".alias" || word == ".calltargets",
-               names_labels = word == ".branchtargets";
-    if (!names_functions && !names_labels) return;
+    if (word == ".pragma") return pragma(view, statement.parent() ? PragmaPlace::body : PragmaPlace::module);
     const std::vector<Token> tokens = statement.tokens();
+    if (word == ".branchtargets")
+        for (const syntax::BranchTargets& targets : syntax::branch_targets(tokens)) labels(targets);
+    if (word != ".alias" && word != ".calltargets") return;
     std::vector<const Symbol*> functions;
     for (const Token& token : tokens) {
         if (token.kind != TokenKind::identifier) continue;
         const Symbol* symbol = symbols_.find(token.text);
         if (symbol == nullptr)
-            report(names_labels ? Errc::label_undefined : Errc::name_undeclared, token.text,
-                   names_labels ? "label " + quote(token.text) + " is not defined in this function"
-                                : quote(token.text));
-        else if (names_functions && symbol->kind != SymbolKind::function)
+            report(Errc::name_undeclared, token.text, quote(token.text));
+        else if (symbol->kind != SymbolKind::function)
             report(Errc::directive_invalid, token.text, quote(token.text) + " is no function");
-        else if (names_labels && symbol->kind != SymbolKind::label)
-            report(Errc::directive_invalid, token.text, quote(token.text) + " is no label");
         else
             functions.push_back(symbol);
     }
     if (word == ".alias" && functions.size() == 2) alias(tokens, *functions[0], *functions[1]);
 }
 
+// PTX ISA 11.3.1.
+void Verifier::labels(const syntax::BranchTargets& targets) {
+    if (targets.count == 0)
+        report(Errc::directive_invalid, targets.stem.text,
+               quote(targets.stem.text) + " is a range of no labels");
+    for (std::uint64_t k = 0; k < targets.count; ++k) {
+        const std::string name = targets.name(k);
+        const Symbol* const symbol = symbols_.find(name);
+        if (symbol == nullptr)
+            return report(Errc::label_undefined, targets.stem.text,
+                          "label " + quote(name) + " is not defined in this function");
+        if (symbol->kind != SymbolKind::label)
+            return report(Errc::directive_invalid, targets.stem.text, quote(name) + " is no label");
+    }
+}
+
 // PTX ISA 11.5.3. Folder and file apart, as clang's assembler takes them, are one name for ptxas.
 void Verifier::file(const TokenView& tokens) {
     if (const auto index = syntax::integer_value(tokens.text(1)); index && *index > 0xFFFFFFFFu)
         report(Errc::directive_invalid, tokens.text(1), "the number of a .file has at most 32 bits");
+    else if (index && !files_.insert(*index).second)
+        report(Errc::directive_invalid, tokens.text(1),
+               "there is a .file " + std::string(tokens.text(1)) + " already");
+    if (tokens.kind(3) == Lexeme::comma)
+        require(32, {10, 0}, span_of(tokens.text(4)), "the time and the size of a .file");
     if (tokens.size() > 3 && tokens.kind(3) == Lexeme::string)
         report(Errc::directive_invalid, tokens.text(3), "a .file has one name, with its folders");
 }
@@ -426,17 +505,6 @@ void Verifier::location(const TokenView& tokens) {
     if (std::ranges::any_of(here, [](std::uint64_t number) { return number > 0xFFFFFFFFu; }))
         report(Errc::directive_invalid, tokens.text(1, 3), "the numbers of a .loc have at most 32 bits");
     locations_.insert(here);
-}
-
-// PTX ISA 11.4.7: of the pragmas, ptxas looks at one alone, and passes over what it does not know.
-void Verifier::pragma(const TokenView& tokens, bool is_inside) {
-    for (std::size_t i = 0; i < tokens.size(); ++i) {
-        if (tokens.kind(i) != Lexeme::string || !tokens.text(i).starts_with("\"used_bytes_mask")) continue;
-        require(83, {50, 0}, span_of(tokens.text(i)), "used_bytes_mask");
-        if (!is_inside)
-            report(Errc::directive_invalid, tokens.text(i),
-                   "used_bytes_mask is of the load behind it, in the body of a function");
-    }
 }
 
 // PTX ISA 11.2.3.

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "isa/symbols.hpp"
 #include "ptxgraft/syntax/types.hpp"
@@ -29,6 +30,10 @@ namespace ptxgraft::isa {
 /// What a label stands before: a place in the code, or a list of targets or a prototype, which is used only
 /// behind it.
 [[nodiscard]] Symbol label_symbol(const syntax::Statement& label);
+
+/// The names of the functions of a call table, an array in .global or .const of whose first values each is a
+/// function (PTX ISA 9.7.12.5); none where it is no such array.
+[[nodiscard]] std::vector<syntax::Token> call_table(const Symbol& symbol, std::string_view name);
 
 /// `.extern`, `.visible` or `.weak`, as a function begins; empty: none of them.
 [[nodiscard]] std::string_view linkage_of(const std::vector<syntax::Token>& tokens);

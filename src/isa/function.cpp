@@ -57,6 +57,9 @@ std::string_view prototype_difference(const Statement& a, const Statement& b) {
 void Verifier::declare_function(const Statement& f) {
     const std::vector<Token> tokens = f.tokens();
     const std::string_view linkage = linkage_of(tokens);
+    directive_since(linkage);
+    if (f.is_entry() && !f.is_definition())
+        require(30, {10, 0}, span_of(f.name()), "an entry that is declared without its body");
     if (linkage == ".common") report(Errc::directive_invalid, linkage, "only variables are .common");
     if (linkage == ".extern" && f.is_definition())
         report(Errc::declaration_invalid, f.name(), quote(f.name()) + " is .extern, so it has no body here");
@@ -64,11 +67,17 @@ void Verifier::declare_function(const Statement& f) {
         report(Errc::declaration_invalid, f.name(), "an entry has no return parameters");
     may_be_declared(f.name(), false);
     const Symbol symbol = function_symbol(f);
-    const Symbol* before = symbols_.find_innermost(f.name());
-    if (before == nullptr) {
-        symbols_.declare(f.name(), symbol);
-        return;
-    }
+    const Symbol* const before = declared_before(f);
+    const auto declare = [&] {
+        if (symbols_.find_innermost(f.name()) != nullptr)
+            symbols_.replace(f.name(), symbol);
+        else
+            symbols_.declare(f.name(), symbol);
+        if (!f.parent()) return;
+        *functions_of_bodies_.put(f.name()).first = symbol;
+        declared_in_bodies_.push_back(f);
+    };
+    if (before == nullptr) return declare();
     if (before->kind != SymbolKind::function) return redeclared(f.name(), before);
     const Statement first = before->declaration;
     if (first.is_entry() != f.is_entry())
@@ -84,7 +93,21 @@ void Verifier::declare_function(const Statement& f) {
         has_word(first, ".noreturn") != has_word(f, ".noreturn"))
         return report(Errc::declaration_invalid, f.name(),
                       quote(f.name()) + " has another linkage or .noreturn in its first declaration");
-    symbols_.replace(f.name(), symbol);
+    for (const std::string_view word : {".abi_preserve", ".abi_preserve_control"})
+        if (has_word(first, word) != has_word(f, word))
+            return report(
+                Errc::declaration_invalid, f.name(),
+                quote(f.name()) + " has " + std::string(word) + " in one of its declarations alone");
+    declare();
+}
+
+// A function that is declared in a body is one of the module, from there on.
+const Symbol* Verifier::declared_before(const Statement& f) const {
+    if (const Symbol* const here = symbols_.find_innermost(f.name())) return here;
+    const Symbol* const in_a_body = functions_of_bodies_.find(f.name());
+    if (in_a_body != nullptr || !f.parent()) return in_a_body;
+    const auto* const outer = symbols_.single(f.name(), 0);
+    return outer == nullptr ? nullptr : &outer->symbol;
 }
 
 // Of functions and prototypes (PTX ISA 11.2.2): the last parameter of a function may be an array without a
@@ -102,9 +125,14 @@ void Verifier::parameter_shapes(const Statement& f, std::span<const Statement::P
         parameter_shape(f, p);
         if (p.is_open) report(Errc::declaration_invalid, place(p), "a return parameter has a size");
     }
+    if (f.is_entry() && !parameters.empty())
+        require(14, {10, 0}, span_of(place(parameters.front())), "a parameter of an entry");
     for (std::size_t k = 0; k < parameters.size(); ++k) {
         const Statement::Parameter& p = parameters[k];
         parameter_shape(f, p);
+        if (p.is_open) require(60, {30, 0}, span_of(place(p)), "a parameter without a size");
+        if (!f.is_entry() && p.space == ".param")
+            require(20, {20, 0}, span_of(place(p)), "a parameter of a function in .param");
         if (p.is_open && f.is_entry())
             report(Errc::declaration_invalid, place(p), "a parameter of an entry has a size");
         else if (p.is_open && k + 1 != parameters.size())
@@ -178,10 +206,19 @@ void Verifier::no_return(const Statement& f, const std::vector<Token>& tokens) {
 }
 
 void Verifier::parameter_shape(const Statement& f, const Statement::Parameter& p) {
-    if (f.kind() != syntax::StatementKind::function) return;  // a prototype declares nothing
+    if (p.vector != 1 && p.vector != 2 && p.vector != 4)
+        report(Errc::declaration_invalid, p.type, "a vector has 2 or 4 elements");
+    if (f.kind() != syntax::StatementKind::function) {  // a prototype declares nothing
+        if (p.space != ".reg" && p.space != ".param")
+            report(Errc::declaration_invalid, p.space, "parameters are declared in .reg or .param");
+        return;
+    }
     if (syntax::is_handle(p.type) && !f.is_entry() && linkage_of(f.tokens()) != ".extern")
         report(Errc::declaration_invalid, p.type,
                "a " + std::string(p.type) + " is passed to entries alone; pass its address in a .b64");
+    else if (p.space == ".reg" && syntax::is_handle(p.type))
+        report(Errc::declaration_invalid, p.type,
+               "a " + std::string(p.type) + " is no type of a register; pass its address in a .b64");
     if (p.name == "_" && !f.is_entry())
         report(Errc::declaration_invalid, p.name,
                "a parameter of a function has a name; only those of a .callprototype may be '_'");
@@ -195,6 +232,8 @@ void Verifier::parameter_shape(const Statement& f, const Statement::Parameter& p
         report(Errc::declaration_invalid, p.type,
                std::string(p.type) + " is a type of instructions; pass a .b" +
                    std::to_string(std::max<std::uint32_t>(row->bits, 8)));
+    if (p.count > 0xFFFFFFFFu)
+        report(Errc::declaration_invalid, p.name, "an array has at most 4294967295 elements");
     if (p.space == ".reg" && p.count != 0)
         report(Errc::declaration_invalid, p.name, "registers have no arrays; pass an array in .param");
     if (p.space == ".param" && p.type == ".f16x2" && p.count == 0)
@@ -235,6 +274,7 @@ void Verifier::declare_parameters(const Statement& f) {
         Symbol symbol = parameter_symbol(p);
         symbol.is_input = is_input;
         symbol.is_return = !is_input;
+        if (symbol.kind == SymbolKind::reg && symbol.type == RegisterType::none) return;  // which was said
         if (const Symbol* const before = symbols_.declare(p.name, symbol)) redeclared(p.name, before);
     };
     const std::vector<Statement::Parameter> returns = f.return_parameters(), parameters = f.parameters();
@@ -245,6 +285,7 @@ void Verifier::declare_parameters(const Statement& f) {
     for (const auto& p : returns) declare(p, false);
     for (const auto& p : parameters) declare(p, true);
     for (const Token& token : tokens) {
+        if (token.text == ".ptr" || token.text == ".attribute") directive_since(token.text);
         if (token.text == ".ptr" && !f.is_entry())
             report(Errc::declaration_invalid, token.text, ".ptr belongs to the parameters of entries");
         if (token.text == ".managed") attribute(token.text, "variables in .global");
@@ -280,7 +321,7 @@ void Verifier::performance_directives(const Statement& f) {
                    std::string(tokens[i].text) + " is no directive for the head of a function");
     }
     exclusive_directives(f, tokens);
-    pragma(syntax::TokenView(f), false);
+    pragma(syntax::TokenView(f), PragmaPlace::head);
 }
 
 void Verifier::performance_directive(const Statement& f, const std::vector<Token>& tokens, std::size_t at) {
@@ -290,6 +331,8 @@ void Verifier::performance_directive(const Statement& f, const std::vector<Token
         report(Errc::directive_invalid, tokens[at].text, word + " stands once");
     if (row.place == Place::entry && !f.is_entry())
         report(Errc::directive_invalid, tokens[at].text, word + " belongs to an entry, not to a function");
+    if (row.place != Place::func && f.is_entry() && !f.is_definition())
+        report(Errc::directive_invalid, tokens[at].text, word + " stands with the body of an entry");
     if (row.place == Place::func && f.is_entry())
         report(Errc::directive_invalid, tokens[at].text, word + " belongs to a function, not to an entry");
     if (row.word == ".maxnctapersm" && setting_.version >= 20)

@@ -94,6 +94,7 @@ void InstructionVerifier::debug_target(std::string_view word, const std::vector<
     const bool has_section = std::ranges::any_of(all, [](const Statement& s) {
         return s.kind() == StatementKind::directive && syntax::TokenView(s).text(0) == ".section";
     });
+    require(30, {10, 0}, span_of(word), ".target …, debug");
     if (!has_section)
         report(Errc::directive_invalid, word,
                "a module for a debugger has debug information, in .section .debug_info and its like");
@@ -106,9 +107,11 @@ void InstructionVerifier::target_directive(const Statement& statement, const std
     for (const Token& token : statement.tokens()) {
         if (token.kind != syntax::TokenKind::identifier) continue;
         maps_f64 |= token.text == "map_f64_to_f32";
+        is_debug_ |= token.text == "debug";
         if (token.text == "debug") debug_target(token.text, all);
         setting_.has_samplers |= token.text == "texmode_independent";
         if (token.text.starts_with("texmode_")) {
+            require(15, {10, 0}, span_of(token.text), token.text);
             if (!texture_mode_.empty() && texture_mode_ != token.text)
                 report(Errc::directive_invalid, token.text,
                        "a module has one texture mode; " + std::string(texture_mode_) + " stands already");

@@ -55,6 +55,7 @@ const Match* InstructionVerifier::look_at(const Instruction& i) {
     moved_address(i, *fitting);
     special_address(i, *fitting);
     if (fitting->row->opcode == "createpolicy.fractional") policy_fraction(i);
+    if (fitting->row->opcode == "cp.async" && i.operands.size() > 3) source_bytes(i);
     if (i.opcode == "call") call(i);
     if (i.opcode == "mov") function_address(i);
     if (i.opcode == "mov" || i.opcode == "cvta") parameter_address(i);
@@ -105,8 +106,8 @@ void InstructionVerifier::address_width(const Instruction& i, const Match& match
 // `mov.u32 %r1, a`; with an offset behind it, ptxas takes it.
 void InstructionVerifier::moved_global(const Instruction& i) {
     const Operand& source = i.operands.back();
-    if (source.kind() != OperandKind::identifier) return;
-    const Symbol* symbol = names_.find(source.text());
+    if (source.kind() != OperandKind::identifier && source.kind() != OperandKind::element) return;
+    const Symbol* symbol = names_.find(source.kind() == OperandKind::element ? source.base() : source.text());
     const bool is_global =
         symbol != nullptr && symbol->kind == SymbolKind::variable && symbol->space == Space::global;
     if (is_global && (i.has(".b32") || i.has(".u32") || i.has(".s32")))
@@ -238,6 +239,16 @@ void InstructionVerifier::policy_fraction(const Instruction& i) {
     if (!(fraction > 0 && fraction <= 1))
         report(Errc::immediate_out_of_range, last.span(),
                "'" + std::string(last.text()) + "' is out of range: above 0, to 1");
+}
+
+// PTX ISA 9.7.9.25.3: of `[d], [a], cp-size, src-size` the latter is not above the former.
+void InstructionVerifier::source_bytes(const Instruction& i) {
+    const auto size = i.operands[2].constant(), source = i.operands[3].constant();
+    if (i.operands[3].kind() == OperandKind::immediate && size && source &&
+        source->as_signed() > size->as_signed())
+        report(Errc::immediate_out_of_range, i.operands[3].span(),
+               "'" + std::string(i.operands[3].text()) + "' bytes are read of at most " +
+                   std::string(i.operands[2].text()));
 }
 
 // A .param variable of a body, which no address but that of its accesses leads to.
@@ -376,20 +387,20 @@ void InstructionVerifier::require(std::span<const Since> since, Span span, const
         report_missing(availability(since, setting_.version, setting_.target), span, what);
 }
 
-void InstructionVerifier::require(std::uint16_t version, Architecture sm, Span span,
-                                  const std::string& what) {
+void InstructionVerifier::require(std::uint16_t version, Architecture sm, Span span, std::string_view what) {
     if (!setting_.knows_target) return;
     if (!supports(setting_.target, sm)) return report_missing({false, false, name(sm)}, span, what);
     if (setting_.version < version) report_missing({false, true, or_later(version)}, span, what);
 }
 
-void InstructionVerifier::report_missing(const Availability& a, Span span, const std::string& what) {
+void InstructionVerifier::report_missing(const Availability& a, Span span, std::string_view what) {
     if (a.version_is_missing)
-        report(Errc::version_too_old, span,
-               what + " needs " + a.needed + "; the module has " + version_text(setting_.version));
+        report(
+            Errc::version_too_old, span,
+            std::string(what) + " needs " + a.needed + "; the module has " + version_text(setting_.version));
     else
         report(Errc::target_not_able, span,
-               what + " needs " + a.needed + "; the target is " + name(setting_.target));
+               std::string(what) + " needs " + a.needed + "; the target is " + name(setting_.target));
 }
 
 void InstructionVerifier::special_registers(const Instruction& i) {

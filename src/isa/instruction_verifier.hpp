@@ -57,8 +57,8 @@ class InstructionVerifier {
 
     void require(std::span<const Since> since, Span span, const std::string& what);
     /// Of what came with one version, for one architecture and all later ones.
-    void require(std::uint16_t version, Architecture sm, Span span, const std::string& what);
-    void report_missing(const Availability& availability, Span span, const std::string& what);
+    void require(std::uint16_t version, Architecture sm, Span span, std::string_view what);
+    void report_missing(const Availability& availability, Span span, std::string_view what);
     void needs_abi(Span place, std::string_view what);  // call.cpp
 
     const syntax::Module& module_;
@@ -70,6 +70,7 @@ class InstructionVerifier {
     // Whether what was found of the instruction holds in this function alone.
     bool depends_on_function_ = false;
     std::string_view texture_mode_;  // of .target, where it says one
+    bool is_debug_ = false;          // .target …, debug
 
   private:
     void target_directive(const syntax::Statement& statement, const std::vector<syntax::Statement>& all);
@@ -90,6 +91,7 @@ class InstructionVerifier {
     void named_space(const syntax::Instruction& instruction, const Match& match);
     void fragments(const syntax::Instruction& instruction, const Match& match);
     void policy_fraction(const syntax::Instruction& instruction);
+    void source_bytes(const syntax::Instruction& instruction);
     void parameter_access(const syntax::Instruction& instruction);
     void parameter_address(const syntax::Instruction& instruction);
     void texture_mode(const syntax::Instruction& instruction);

@@ -7,7 +7,9 @@ namespace {
 
 using Kind = OperandProblem::Kind;
 
-std::string type_text(RegisterType type) { return "." + std::string(info(type).name); }
+std::string type_text(RegisterType type) {
+    return type == RegisterType::none ? "no type" : "." + std::string(info(type).name);
+}
 
 std::string kind_text(const Symbol& symbol) {
     switch (symbol.kind) {

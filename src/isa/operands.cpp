@@ -439,6 +439,7 @@ class Checker {
         if (symbol == nullptr && !special) return problem(Kind::undeclared, &operand, &rule);
         if (!operand.offset()) return problem(Kind::constant_value, &operand, &rule);
         if (special) return special_register(rule, operand, *special);
+        if (symbol->kind == SymbolKind::function) return problem(Kind::not_allowed, &operand, &rule, symbol);
         if (symbol->kind != SymbolKind::reg) return address_of(rule, operand, *symbol);
         const TypeClass kind = info(symbol->type).kind;
         const bool is_number = symbol->vector == 1 && (kind == TypeClass::integer || kind == TypeClass::bits);
@@ -508,7 +509,8 @@ class Checker {
         if (symbol->kind == SymbolKind::reg) {
             const TypeInfo& type = info(symbol->type);
             const bool is_integer_or_bits = type.kind == TypeClass::integer || type.kind == TypeClass::bits;
-            const bool is_address = is_integer_or_bits && type.bits <= 64 &&
+            const bool is_whole_vector = symbol->vector > 1 && symbols_.find(name) == symbol;
+            const bool is_address = is_integer_or_bits && type.bits <= 64 && !is_whole_vector &&
                                     (!rule.register_only || type.bits == 32) &&
                                     (!rule.is_exact || type.type == RegisterType::b32);
             return is_address ? std::nullopt : std::optional(problem(Kind::type, &operand, &rule, symbol));
@@ -542,11 +544,13 @@ class Checker {
     std::optional<OperandProblem> named(const OperandRule& rule, const Operand& operand) {
         if (operand.kind() != OperandKind::identifier) return problem(Kind::not_allowed, &operand, &rule);
         const Symbol* symbol = symbols_.find(operand.text());
-        if (symbol == nullptr || operand.span().begin < symbol->hides_from)
-            return problem(Kind::undeclared, &operand, &rule);
+        if (symbol == nullptr) return problem(Kind::undeclared, &operand, &rule);
         return is_named(rule.kind, *symbol)
                    ? std::nullopt
                    : std::optional(problem(Kind::not_allowed, &operand, &rule, symbol));
+    }
+    static bool is_single(const Symbol& symbol, SymbolKind kind) {
+        return symbol.kind == kind && !symbol.is_array;
     }
     static bool is_named(RuleKind kind, const Symbol& symbol) {
         const bool is_handle = symbol.kind == SymbolKind::reg && info(symbol.type).bits == 64 &&
@@ -558,11 +562,12 @@ class Checker {
                 return symbol.kind == SymbolKind::function || is_handle ||
                        (symbol.kind == SymbolKind::reg && info(symbol.type).bits == 32);
             case RuleKind::prototype:
-                return symbol.kind == SymbolKind::prototype || symbol.kind == SymbolKind::call_targets;
+                return symbol.kind == SymbolKind::prototype || symbol.kind == SymbolKind::call_targets ||
+                       may_be_call_table(symbol);
             case RuleKind::texref:
-                return symbol.kind == SymbolKind::texref || is_handle || symbol.space == Space::tex;
-            case RuleKind::samplerref: return symbol.kind == SymbolKind::samplerref || is_handle;
-            case RuleKind::surfref: return symbol.kind == SymbolKind::surfref || is_handle;
+                return is_single(symbol, SymbolKind::texref) || is_handle || symbol.space == Space::tex;
+            case RuleKind::samplerref: return is_single(symbol, SymbolKind::samplerref) || is_handle;
+            case RuleKind::surfref: return is_single(symbol, SymbolKind::surfref) || is_handle;
             default: return false;
         }
     }

@@ -64,9 +64,10 @@ bool fits_number(const DataType& type, const TokenView& tokens, std::size_t at) 
 void Verifier::section(const TokenView& tokens) {
     std::size_t at = 0;
     while (tokens.kind(at) != Lexeme::open_brace) ++at;
+    const std::string_view name = tokens.text(1);
     for (++at; tokens.kind(at) != Lexeme::close_brace;) {
         const bool is_label = tokens.kind(at) == Lexeme::identifier;
-        if (is_label && !section_labels_.insert(tokens.text(at)).second)
+        if (is_label && !section_labels_.emplace(tokens.text(at), name).second)
             report(Errc::name_redeclared, tokens.text(at),
                    quote(tokens.text(at)) + " is a label of a section already");
         if (is_label) may_be_declared(tokens.text(at), true);
@@ -106,14 +107,31 @@ std::size_t Verifier::section_data(const TokenView& tokens, std::size_t at) {
                    "a " + std::string(word) + " holds no address; .b32 and .b64 do");
         if (tokens.kind(begin) == Lexeme::minus)
             section_version(value, first_with_negative, "a negative number in a section");
-        if (is_address && is_difference(tokens, begin, at))
+        if (is_address && is_difference(tokens, begin, at)) {
             section_version(value, first_with_differences, "a difference of labels");
+            if (is_debug_ && tokens.text(1) != ".debug_info" && tokens.text(1) != ".debug_line")
+                differences_.push_back({tokens.text(begin), tokens.text(at - 1)});
+        }
         if (!is_address && !fits_number(*type, tokens, begin))
             report(Errc::immediate_out_of_range, value,
                    "a " + std::string(word) + " holds numbers from -" + std::to_string(type->smallest) +
                        (type->holds_address ? " on" : " to " + std::to_string(type->largest)));
     } while (tokens.kind(at) == Lexeme::comma);
     return at;
+}
+
+// PTX ISA 11.5.2: of labels of one section, which may stand behind their use. ptxas looks at them in a module
+// for a debugger alone, and not in .debug_info and .debug_line.
+void Verifier::section_differences() {
+    for (const auto& [end, begin] : differences_) {
+        const auto first = section_labels_.find(begin), last = section_labels_.find(end);
+        const auto missing = last == section_labels_.end() ? end : begin;
+        if (first == section_labels_.end() || last == section_labels_.end())
+            report(Errc::label_undefined, missing, "no section has a label " + quote(missing));
+        else if (first->second != last->second)
+            report(Errc::directive_invalid, end,
+                   quote(end) + " and " + quote(begin) + " are labels of two sections");
+    }
 }
 
 }  // namespace ptxgraft::isa

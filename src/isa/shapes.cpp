@@ -93,8 +93,7 @@ char* Shapes::add(const TokenView& tokens, std::size_t at, const Symbols& symbol
             // a special register
             if (symbol == nullptr)
                 return name.find('.') == std::string_view::npos ? add_text(kind, name, to) : nullptr;
-            if (symbol->kind == SymbolKind::function || symbol->hides_from != 0 || symbol->is_no_address)
-                return nullptr;
+            if (symbol->kind == SymbolKind::function || symbol->is_no_address) return nullptr;
             return add_symbol(*symbol, to);
         }
         case Lexeme::integer:

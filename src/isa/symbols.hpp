@@ -40,14 +40,18 @@ struct Symbol {
     std::uint32_t align = 0;        // of a variable, where it is not natural
     std::uint64_t bytes = 0;        // of a variable; 0: not known
     syntax::Statement declaration;  // of functions, prototypes and lists
-    // Of a label that hides a name of another kind: where it stands. Before it the name means the other.
-    std::uint32_t hides_from = 0;
 };
 
 /// A .param variable of a body: an argument or the result of a call.
 [[nodiscard]] constexpr bool is_of_a_call(const Symbol& symbol) {
     return symbol.kind == SymbolKind::variable && symbol.space == Space::param && !symbol.is_input &&
            !symbol.is_return;
+}
+
+/// An array that the last operand of a call may name (PTX ISA 9.7.12.5).
+[[nodiscard]] constexpr bool may_be_call_table(const Symbol& symbol) {
+    return symbol.kind == SymbolKind::variable && symbol.is_array &&
+           (symbol.space == Space::global || symbol.space == Space::const_);
 }
 
 /// A texture, a sampler or a surface.

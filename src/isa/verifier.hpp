@@ -5,11 +5,14 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "isa/instruction_verifier.hpp"
 #include "isa/shapes.hpp"
+#include "syntax/branch_targets.hpp"
 #include "syntax/initialiser.hpp"
+#include "syntax/name_map.hpp"
 
 namespace ptxgraft::isa {
 
@@ -26,7 +29,7 @@ class Verifier : private InstructionVerifier {
     void function(const syntax::Statement& function);
     void body(const syntax::Statement& parent);
     void declare_labels(const syntax::Statement& parent);
-    void declare_label(const syntax::Statement& label, Symbol symbol);
+    void declare_label(const syntax::Statement& label);
 
     void instruction(const syntax::Statement& statement);
 
@@ -36,11 +39,11 @@ class Verifier : private InstructionVerifier {
 
     // --- function.cpp
     void declare_function(const syntax::Statement& function);
+    [[nodiscard]] const Symbol* declared_before(const syntax::Statement& function) const;
     static constexpr std::uint32_t most_param_alignment = 128;
     void type_version(std::string_view type);
     void file(const syntax::TokenView& tokens);
     void location(const syntax::TokenView& tokens);
-    void pragma(const syntax::TokenView& tokens, bool is_inside);
     void parameter_shapes(const syntax::Statement& function,
                           std::span<const syntax::Statement::Parameter> returns,
                           std::span<const syntax::Statement::Parameter> parameters);
@@ -67,21 +70,31 @@ class Verifier : private InstructionVerifier {
     void alignments(const syntax::TokenView& tokens);
     void declarator(const syntax::Statement& statement, const syntax::Statement::Variable& v,
                     const syntax::Statement::Declarator& d);
+    void constant_memory(std::string_view name, const Symbol& symbol, std::uint64_t count);
     void declare_variable(std::string_view name, std::uint32_t count, const Symbol& symbol);
     void again(const syntax::Statement::Variable& v, const syntax::Statement::Declarator& d,
                const Symbol& before, const Symbol& symbol);
     void directive(const syntax::Statement& statement);
+    void labels(const syntax::BranchTargets& targets);
+    void directive_since(std::string_view word);
     void alias(const std::vector<syntax::Token>& tokens, const Symbol& name, const Symbol& aliasee);
     void redeclared(std::string_view name, const Symbol* before);
     bool may_be_declared(std::string_view name, bool is_inside);
 
+    // --- pragma.cpp
+    enum class PragmaPlace : std::uint8_t { module, head, body };
+    void pragma(const syntax::TokenView& tokens, PragmaPlace place);
+
     // --- section.cpp
     void section(const syntax::TokenView& tokens);
     std::size_t section_data(const syntax::TokenView& tokens, std::size_t at);
+    void section_differences();
     void section_version(std::string_view at, std::uint16_t first, std::string_view what);
 
     // --- initialiser.cpp
     void initialiser(const syntax::Statement::Variable& v, const syntax::Statement::Declarator& d);
+    void opaque_initialiser(std::string_view type, const syntax::Statement::Declarator& d);
+    void field_value(std::span<const syntax::Token> value);
     void initial_value(RegisterType type, const syntax::InitialValue& value);
     void initial_address(RegisterType type, const syntax::InitialValue& value);
     void initial_error(const Error& error, const syntax::InitialValue& value);
@@ -95,9 +108,18 @@ class Verifier : private InstructionVerifier {
         }
     };
     std::unordered_set<SourcePlace, SourcePlaceHash> locations_;  // of the .loc so far
+    std::uint64_t constant_bytes_ = 0;                            // of the .const so far
+    std::unordered_set<std::uint64_t> files_;                     // the numbers of the .file so far
     std::unordered_set<std::string_view> aliases_;                // that .alias has made so far
-    std::unordered_set<std::string_view> section_labels_;         // of all sections so far
-    std::vector<std::string_view> function_names_;                // the labels that .loc names a function by
+    std::unordered_map<std::string_view, std::string_view> section_labels_;  // so far, each with its section
+    struct Difference {
+        std::string_view end, begin;
+    };
+    std::vector<Difference> differences_;                // of labels of sections, where they are looked at
+    std::unordered_set<std::uint32_t> hiding_labels_;    // where labels stand that hide another name
+    syntax::NameMap<Symbol> functions_of_bodies_;        // that are declared there, by name
+    std::vector<syntax::Statement> declared_in_bodies_;  // the same
+    std::vector<std::string_view> function_names_;       // the labels that .loc names a function by
 };
 
 }  // namespace ptxgraft::isa

@@ -41,6 +41,7 @@ std::vector<Error> Verifier::run() {
     for (const Statement& s : module_.statements()) statement(s, s.kind());
     if (!setting_.has_abi) recursion();
     undefined_functions();
+    section_differences();
     for (const std::string_view label : function_names_)  // PTX ISA 11.5.4; a section may stand behind
         if (!section_labels_.contains(label))
             report(Errc::label_undefined, label, "no section has a label " + quote(label));
@@ -72,8 +73,8 @@ void Verifier::statement(const Statement& s, StatementKind kind) {
         case StatementKind::directive: return directive(s);
         case StatementKind::label:
             may_be_declared(s.name(), true);
-            if (const Symbol symbol = label_symbol(s); symbol.kind != SymbolKind::label)
-                declare_label(s, symbol);
+            if (label_symbol(s).kind != SymbolKind::label || hiding_labels_.contains(s.span().begin))
+                declare_label(s);
             return;
         case StatementKind::address_size:
             if (setting_.address_size != 32 && setting_.address_size != 64)
@@ -86,13 +87,14 @@ void Verifier::statement(const Statement& s, StatementKind kind) {
 // What is no .extern and no .alias has a body in the module.
 void Verifier::undefined_functions() {
     syntax::NameMap<bool> said;  // of those that have a body, or of which something was said
-    for (const Statement& s : module_.statements()) {
-        if (s.kind() == StatementKind::function && (s.is_definition() || linkage_of(s.tokens()) == ".extern"))
-            said.put(s.name());
+    std::vector<Statement> all = module_.functions();
+    all.insert(all.end(), declared_in_bodies_.begin(), declared_in_bodies_.end());
+    for (const Statement& f : all)
+        if (f.is_definition() || linkage_of(f.tokens()) == ".extern") said.put(f.name());
+    for (const Statement& s : module_.statements())
         if (s.kind() == StatementKind::directive && syntax::TokenView(s).text(0) == ".alias")
             said.put(syntax::TokenView(s).text(1));
-    }
-    for (const Statement& f : module_.functions())
+    for (const Statement& f : all)
         if (said.put(f.name()).second)
             report(Errc::declaration_invalid, f.name(),
                    quote(f.name()) + " has no body; one that stands in another module is .extern");
@@ -111,8 +113,8 @@ void Verifier::function(const Statement& f) {
     symbols_.close();
 }
 
-// Labels may be used before they stand; all else is declared first. Blocks may be nested as deep as memory
-// allows.
+// Labels may be used before they stand, but those that hide a name of another kind: before them, it means
+// that. All else is declared first. Blocks may be nested as deep as memory allows.
 void Verifier::body(const Statement& parent) {
     std::vector<Statement> blocks;  // that are open
     declare_labels(parent);
@@ -133,17 +135,21 @@ void Verifier::body(const Statement& parent) {
     }
 }
 
-void Verifier::declare_label(const Statement& label, Symbol symbol) {
-    const Symbol* const before = symbols_.find(label.name());
-    const bool hides = before != nullptr && before->kind != SymbolKind::label;
-    if (hides || find_special(label.name())) symbol.hides_from = label.span().begin;
-    if (const Symbol* const at = symbols_.declare(label.name(), symbol)) redeclared(label.name(), at);
+void Verifier::declare_label(const Statement& label) {
+    if (const Symbol* const at = symbols_.declare(label.name(), label_symbol(label)))
+        redeclared(label.name(), at);
 }
 
 void Verifier::declare_labels(const Statement& parent) {
     for_each_child(parent, [&](const Statement& s, StatementKind kind) {
         if (kind != StatementKind::label) return;
-        if (const Symbol symbol = label_symbol(s); symbol.kind == SymbolKind::label) declare_label(s, symbol);
+        const Symbol* const before = symbols_.find(s.name());
+        const bool hides = before != nullptr && before->kind != SymbolKind::label;
+        if (label_symbol(s).kind != SymbolKind::label) return;
+        if (hides || find_special(s.name()))
+            hiding_labels_.insert(s.span().begin);
+        else
+            declare_label(s);
     });
 }
 

@@ -11,6 +11,7 @@
 #include "link/assembler_log.hpp"
 #include "link/cubin.hpp"
 #include "link/module_text.hpp"
+#include "ptx/target.hpp"
 #include "ptxgraft/target.hpp"
 
 namespace ptxgraft {
@@ -60,10 +61,12 @@ Expected<Assembly> begin_assembly(std::string_view ptx, const AssembleOptions& o
     if (options.stop.stop_requested()) return fail(Errc::assembler_ended, "the caller's stop came before");
     const TextTarget target = target_of(ptx);
     if (!options.target.empty()) {
-        TRY(parse_architecture(options.target));
-        return Assembly{options.target, target.is_debug};
+        const Architecture wanted = TRY(parse_architecture(options.target));
+        return Assembly{name(wanted), target.is_debug};
     }
-    if (!target.architecture.empty()) return Assembly{std::string(target.architecture), target.is_debug};
+    const auto known = find_architecture(target.architecture);  // else the assembler says what there is
+    const std::string named = known ? name(*known) : std::string(target.architecture);
+    if (!named.empty()) return Assembly{named, target.is_debug};
     return fail(Errc::target_unknown, "(the module has no .target sm_NN, and the options name none)");
 }
 

@@ -221,7 +221,7 @@ TextTarget target_of(std::string_view ptx) {
         if (!is_list) continue;
         // PTX ISA 11.1.2: platform options such as debug or texmode_independent may stand before or after.
         for (;; word = words.next()) {
-            if (word.starts_with("sm_")) target.architecture = target_with(target.architecture, word);
+            if (is_architecture_name(word)) target.architecture = target_with(target.architecture, word);
             target.is_debug |= word == "debug";
             if (word = words.next(); word != ",") break;
         }

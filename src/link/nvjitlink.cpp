@@ -13,6 +13,7 @@
 #include "link/module_text.hpp"
 #include "link/text.hpp"
 #include "link/toolkit.hpp"
+#include "ptx/target.hpp"
 #include "ptxgraft/link.hpp"
 
 namespace ptxgraft {
@@ -166,7 +167,9 @@ Expected<Cubin> link_cubins(std::span<const std::span<const std::byte>> cubins, 
         if (std::string problem = input_problem(cubins[i], i); !problem.empty())
             return link_error(std::move(problem), i);
 
-    const Linker linker = create({fmt::format("-arch={}", target), "-verbose", "-no-cache"});
+    const auto known = find_architecture(target);
+    const Linker linker = create(
+        {fmt::format("-arch={}", known ? name(*known) : std::string(target)), "-verbose", "-no-cache"});
     if (!linker) return fail(Errc::link_failed, "nvJitLink cannot start");
     for (std::size_t i = 0; i < cubins.size(); ++i) {
         const std::string name = fmt::format("input {}", i);

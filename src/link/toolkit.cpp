@@ -118,12 +118,8 @@ std::string nvrtc_identity() {
 }
 
 Expected<void> check_target(std::string_view target) {
-    constexpr std::string_view virtual_prefix = "compute_";
-    const std::string real = target.starts_with(virtual_prefix)
-                                 ? "sm_" + std::string(target.substr(virtual_prefix.size()))
-                                 : std::string(target);
     static const std::vector<int> known = supported_architectures();
-    const auto architecture = find_architecture(real);
+    const auto architecture = find_architecture(target);
     if (architecture && std::ranges::find(known, architecture->sm) != known.end()) return {};
     return fail(Errc::target_unknown,
                 fmt::format("'{}'; CUDA {} knows sm_{} (with a from sm_90 on, with f from sm_100 on)", target,

@@ -9,6 +9,8 @@
 #include <charconv>
 #include <vector>
 
+#include "ptx/target_list.hpp"
+
 namespace ptxgraft {
 using architectures::ArchitectureRow;
 namespace {
@@ -25,8 +27,10 @@ std::string names_from(std::uint16_t first) {
 }  // namespace
 
 std::optional<Architecture> find_architecture(std::string_view text) {
-    if (!text.starts_with("sm_")) return std::nullopt;
-    text.remove_prefix(3);
+    const auto prefix =
+        std::ranges::find_if(architecture_prefixes, [&](auto p) { return text.starts_with(p); });
+    if (prefix == architecture_prefixes.end()) return std::nullopt;
+    text.remove_prefix(prefix->size());
     Architecture out;
     if (text.ends_with('a') || text.ends_with('f')) {
         out.variant = text.back();

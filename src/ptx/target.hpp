@@ -14,7 +14,7 @@
 
 namespace ptxgraft {
 
-/// "sm_90a"; nothing for an architecture that there is not.
+/// "sm_90a", or its synonym "compute_90a"; nothing for an architecture that there is not.
 [[nodiscard]] std::optional<Architecture> find_architecture(std::string_view text);
 
 /// A device of an architecture, whatever its variant, runs PTX of a `.target`; also PTX that names none.

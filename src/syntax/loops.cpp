@@ -2,8 +2,12 @@
 #include "syntax/loops.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <string>
 #include <string_view>
 #include <unordered_map>
+
+#include "syntax/branch_targets.hpp"
 
 namespace ptxgraft::syntax {
 namespace {
@@ -64,8 +68,7 @@ class Graph {
     void read_table(Statement s) {
         const std::vector<Token> tokens = s.tokens();
         if (tokens.empty() || tokens.front().text != ".branchtargets") return;
-        for (const Token& t : tokens)
-            if (t.kind == TokenKind::identifier) tables_.push_back(t.text);
+        std::ranges::copy(branch_targets(tokens), std::back_inserter(tables_));
     }
 
     void connect(std::size_t at) {
@@ -73,7 +76,8 @@ class Graph {
             if (!target.label.empty())
                 add_nearest(at, target);
             else
-                for (const std::string_view label : tables_) add_all(at, label);
+                for (const BranchTargets& targets : tables_)
+                    for (std::uint64_t k = 0; k < targets.count && add_all(at, targets.name(k)); ++k) {}
         }
     }
 
@@ -84,9 +88,11 @@ class Graph {
             for (auto i = first; i != last; ++i)
                 if (i->second.scope == scope) return blocks_[at].successors.push_back(i->second.block);
     }
-    void add_all(std::size_t at, std::string_view label) {
+    // False: there is none.
+    bool add_all(std::size_t at, std::string_view label) {
         const auto [first, last] = labels_.equal_range(label);
         for (auto i = first; i != last; ++i) blocks_[at].successors.push_back(i->second.block);
+        return first != last;
     }
 
     struct Label {
@@ -97,7 +103,7 @@ class Graph {
     bool begins_with_label_ = false;            // the last block
     std::vector<std::vector<Target>> targets_;  // of each block
     std::unordered_multimap<std::string_view, Label> labels_;
-    std::vector<std::string_view> tables_;
+    std::vector<BranchTargets> tables_;
 };
 
 // The strongly connected components of a graph; its depth-first search keeps a stack of its own, so that long

@@ -221,7 +221,7 @@ std::string_view Module::target() const {
     for (Statement s = find(StatementKind::target); s; s = s.next()) {
         if (s.kind() != StatementKind::target) continue;
         for (const Token& token : s.tokens()) {
-            if (token.text.starts_with("sm_")) last = target_with(last, token.text);
+            if (is_architecture_name(token.text)) last = target_with(last, token.text);
         }
     }
     return last.empty() ? first_argument(StatementKind::target) : last;  // of `.target debug`: that

@@ -332,11 +332,15 @@ bool Parser::alias() {
            require_name("the function that the alias is for");
 }
 
-// `.branchtargets $L1, $L2`, `.branchtargets $L<8>`
+// `.branchtargets $L1, $L2`, `.branchtargets $L<8>, $M`
 bool Parser::branch_targets() {
-    if (!require_name("a label")) return false;
-    if (take(L::less)) return require_integer("the number of labels after '<'") && require(L::greater, "'>'");
-    return !take(L::comma) || names("a label");
+    do {
+        if (!require_name("a label")) return false;
+        if (take(L::less) &&
+            !(require_integer("the number of labels after '<'") && require(L::greater, "'>'")))
+            return false;
+    } while (take(L::comma));
+    return true;
 }
 
 // `.section .debug_info { .b8 1, 2 … }`

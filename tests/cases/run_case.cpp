@@ -10,6 +10,7 @@
 #include "ptxgraft/isa.hpp"
 #include "ptxgraft/link.hpp"
 #include "ptxgraft/syntax.hpp"
+#include "ptxgraft/target.hpp"
 #include "support/emulator_machine.hpp"
 #include "support/files.hpp"
 #include "support/ptxas_oracle.hpp"
@@ -123,8 +124,12 @@ void expect_ptxas_agrees(const std::string& text, bool is_clean, Stage stage) {
     static const bool is_oracle = oracle::reason_to_skip().empty();
     const Assembler* assembler = nvptxcompiler();
     if (assembler == nullptr || (!is_clean && !is_oracle)) return;
-    const auto cubin = assembler->assemble(
-        text, {.optimisation = stage == Stage::verify ? 0 : AssembleOptions().optimisation});
+    AssembleOptions options;
+    if (stage == Stage::verify) options.optimisation = 0;
+    const auto module = syntax::parse(text);
+    const auto target = module ? parse_architecture(module->target()) : Expected<Architecture>();
+    if (module && target && target->sm < 75) options.target = "sm_75";  // it makes code for none before
+    const auto cubin = assembler->assemble(text, options);
     EXPECT_EQ(cubin.has_value(), is_clean) << (cubin ? "ptxas takes it" : describe(cubin.error(), text));
 }
 

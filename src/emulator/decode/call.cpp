@@ -91,6 +91,8 @@ Expected<Draft> decode_call(FunctionDecoder& decoder, const MatchedInstruction& 
             const auto number = static_cast<std::uint32_t>(symbol->address);
             if (symbol->kind == Symbol::Kind::prototype) call.prototype = number;
             if (symbol->kind == Symbol::Kind::call_targets) call.targets = number;
+            if (isa::may_be_call_table(symbol->declared))
+                call.targets = decoder.call_table(symbol->declared, operands.back().text());
         }
     const Signature* const callee = callee_of(call, decoder.program());
     const auto formal = [&](bool are_results) {

@@ -331,6 +331,15 @@ const std::optional<PureInstruction>& ModuleDecoder::pure(const syntax::Instruct
         .first->second;
 }
 
+// PTX ISA 5.4.6 has ranges in every state space; compilers have them of registers.
+Expected<void> ModuleDecoder::single(const syntax::Statement::Variable& variable,
+                                     const syntax::Statement::Declarator& declarator, Span span) {
+    if (declarator.range == 0) return {};
+    return fail(
+        Errc::declaration_not_emulated, span,
+        fmt::format("{}<{}>, a range of variables in {}", declarator.name, declarator.range, variable.space));
+}
+
 Expected<void> ModuleDecoder::declare(const syntax::Statement& statement,
                                       const syntax::Statement::Variable& variable,
                                       std::uint32_t& shared_top) {
@@ -342,6 +351,7 @@ Expected<void> ModuleDecoder::declare(const syntax::Statement& statement,
             return fail(
                 Errc::declaration_not_emulated, span,
                 fmt::format("{}, a {} variable outside of functions", declarator.name, variable.space));
+        TRY(single(variable, declarator, span));
         if (space != Space::shared) {
             TRY(place_global(statement, variable, i));
             continue;

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "base/try.hpp"
@@ -186,6 +187,9 @@ class ModuleDecoder {
     /// which reads as `variable`. `shared_top` is where the next shared variable goes.
     Expected<void> declare(const syntax::Statement& statement, const syntax::Statement::Variable& variable,
                            std::uint32_t& shared_top);
+    /// Refuses a range, which is of registers alone.
+    static Expected<void> single(const syntax::Statement::Variable& variable,
+                                 const syntax::Statement::Declarator& declarator, Span span);
     /// `.target …, debug`: values live in memory, and registers hold them for one instruction at a time.
     [[nodiscard]] bool is_debug() const { return is_debug_; }
 
@@ -329,6 +333,8 @@ class FunctionDecoder {
     Expected<std::uint32_t> label(const syntax::Operand& operand, Symbol::Kind kind);
     Ref temporary(std::uint32_t bytes);
     Ref carry();  ///< the condition code register
+    /// The number among Program::call_targets of the functions of a call table.
+    [[nodiscard]] std::uint32_t call_table(const isa::Symbol& array, std::string_view name);
     /// The call at hand is right: others like it need not be looked at.
     void know_call() {
         if (known_call_ != nullptr) *known_call_ = plain_call_;
@@ -352,7 +358,7 @@ class FunctionDecoder {
     Expected<void> block(const syntax::Statement& parent);
     Expected<void> body(const syntax::Statement& parent);
     Expected<void> statement(const syntax::Statement& statement, syntax::StatementKind kind);
-    void place_label(const syntax::Statement& statement);
+    Expected<void> place_label(const syntax::Statement& statement);
     Expected<void> variable(const syntax::Statement& statement);
     bool declare_plain(const syntax::Statement& statement);
     bool declare_register(std::string_view name, std::uint32_t bytes, const isa::Symbol& declared);
@@ -406,7 +412,8 @@ class FunctionDecoder {
     std::vector<std::uint32_t> label_pcs_;
     // the number of the one that comes next in this body: they are numbered as they stand
     std::size_t next_label_ = 0;
-    std::vector<Draft> after_;  // what extends results, behind the operation at hand
+    std::unordered_set<std::uint32_t> hiding_labels_;  // where labels stand that hide another name
+    std::vector<Draft> after_;                         // what extends results, behind the operation at hand
     Ref carry_ = no_ref;
     std::vector<bool> is_target_;  // of branches: operations of this function
     Reading reading_;

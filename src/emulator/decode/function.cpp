@@ -12,6 +12,7 @@
 #include "isa/special.hpp"
 #include "launch/module_info.hpp"
 #include "ptxgraft/syntax/types.hpp"
+#include "syntax/branch_targets.hpp"
 #include "syntax/constant.hpp"
 
 namespace ptxgraft::emulator {
@@ -64,6 +65,7 @@ Expected<void> FunctionDecoder::decode(const Statement& statement, std::uint32_t
     depth_ = 0;
     frame_top_ = 0;
     label_pcs_.clear();
+    hiding_labels_.clear();
     names_.clear();
     carry_ = no_ref;
     table_name_ = {};
@@ -228,9 +230,10 @@ Expected<void> FunctionDecoder::declare_labels(const Statement& parent) {
             const Symbol* const before = scopes().find(last);
             const bool hides = before != nullptr && before->kind != Symbol::Kind::label;
             if (hides || (last.starts_with('%') && isa::find_special(last)))
-                declared.hides_from = s.span().begin;
-            scopes().declare_new(
-                last, {.kind = Symbol::Kind::label, .address = label_pcs_.size(), .declared = declared});
+                hiding_labels_.insert(s.span().begin);
+            else
+                scopes().declare_new(
+                    last, {.kind = Symbol::Kind::label, .address = label_pcs_.size(), .declared = declared});
             label_pcs_.push_back(no_pc);  // it has not come yet
             return;
         }
@@ -261,20 +264,38 @@ std::vector<std::uint32_t> FunctionDecoder::call_targets(const Statement& statem
     return functions;
 }
 
+std::uint32_t FunctionDecoder::call_table(const isa::Symbol& array, std::string_view name) {
+    std::vector<std::uint32_t> functions;
+    for (const syntax::Token& token : isa::call_table(array, name))
+        if (const auto function = module_.find_function(token.text)) functions.push_back(*function);
+    program().call_targets.push_back(std::move(functions));
+    return static_cast<std::uint32_t>(program().call_targets.size() - 1);
+}
+
 Expected<void> FunctionDecoder::statement(const Statement& statement, StatementKind kind) {
     switch (kind) {
         case StatementKind::instruction: return instruction(statement);
         case StatementKind::variable: span_ = statement.span(); return variable(statement);
         case StatementKind::block: span_ = statement.span(); return block(statement);
-        case StatementKind::label: place_label(statement); return {};
+        case StatementKind::label: return place_label(statement);
         case StatementKind::directive: return branch_targets(statement);
         default: return {};
     }
 }
 
-void FunctionDecoder::place_label(const Statement& statement) {
+// One that hides a name of another kind does so from here on.
+Expected<void> FunctionDecoder::place_label(const Statement& statement) {
     table_name_ = TokenView(statement).text(0);
+    if (hiding_labels_.contains(statement.span().begin)) {
+        const isa::Symbol declared = isa::label_symbol(statement);
+        if (declared.kind == isa::SymbolKind::label) {
+            if (scopes().is_declared_here(table_name_)) return module_.redeclared(table_name_);
+            scopes().declare_new(table_name_,
+                                 {.kind = Symbol::Kind::label, .address = next_label_, .declared = declared});
+        }
+    }
     label_pcs_[next_label_++] = static_cast<std::uint32_t>(program().code.size());
+    return {};
 }
 
 Expected<void> FunctionDecoder::branch_targets(const Statement& statement) {
@@ -283,13 +304,14 @@ Expected<void> FunctionDecoder::branch_targets(const Statement& statement) {
     const auto tokens = statement.tokens();
     const Symbol* table = find(table_name_);
     if (table == nullptr || table->kind != Symbol::Kind::table) return {};
-    for (const syntax::Token& token : tokens) {
-        if (token.kind != syntax::TokenKind::identifier) continue;
-        const Symbol* target = find(token.text);
-        if (target == nullptr || target->kind != Symbol::Kind::label) {
-            return fail(Errc::name_undeclared, statement.span(), fmt::format("label {}", token.text));
+    for (const syntax::BranchTargets& targets : syntax::branch_targets(tokens)) {
+        for (std::uint64_t k = 0; k < targets.count; ++k) {
+            const std::string name = targets.name(k);
+            const Symbol* const target = find(name);
+            if (target == nullptr || target->kind != Symbol::Kind::label)
+                return fail(Errc::name_undeclared, statement.span(), fmt::format("label {}", name));
+            program().branch_tables[table->address].push_back(static_cast<std::uint32_t>(target->address));
         }
-        program().branch_tables[table->address].push_back(static_cast<std::uint32_t>(target->address));
     }
     return {};
 }
@@ -371,6 +393,7 @@ Expected<void> FunctionDecoder::variable(const Statement& statement) {
         return done;
     }
     for (const auto& declarator : variable->declarators) {
+        TRY(ModuleDecoder::single(*variable, declarator, span));
         const auto size = TRY(extent(*variable, declarator, span));
         auto offset = TRY(place_in_frame(size.bytes, size.align, span));
         scopes().declare(declarator.name,

@@ -129,7 +129,7 @@ bool FunctionDecoder::branch(const TokenView& tokens, std::size_t at) {
     const bool is_plain = at == opcode + 1 || (at == opcode + 2 && tokens.text(opcode + 1) == ".uni");
     if (!is_plain || at + 2 != tokens.size() || tokens.kind(at) != Lexeme::identifier) return false;
     const Symbol* const label = find(tokens.text(at));
-    if (label == nullptr || label->kind != Symbol::Kind::label || span_.begin < label->declared.hides_from ||
+    if (label == nullptr || label->kind != Symbol::Kind::label ||
         (has_guard && width(reading_.values[0]) != 1))
         return false;
     Draft draft(execute_branch, static_cast<std::uint32_t>(label->address));
