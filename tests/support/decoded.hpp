@@ -113,8 +113,8 @@ class Comparison {
     }
     static bool same(const Access& x, const Access& y) {
         return x.space == y.space && x.frame_relative == y.frame_relative && x.semantics == y.semantics &&
-               x.reach == y.reach && x.has_base == y.has_base && x.bytes == y.bytes && x.count == y.count &&
-               x.offset == y.offset;
+               x.used == y.used && x.reach == y.reach && x.has_base == y.has_base && x.bytes == y.bytes &&
+               x.count == y.count && x.offset == y.offset;
     }
     bool same(const CollectiveCall& x, const CollectiveCall& y) {
         return x.function == y.function && x.extra == y.extra && may_be_same(x.member_mask, y.member_mask) &&

@@ -333,6 +333,8 @@ class FunctionDecoder {
     Expected<std::uint32_t> label(const syntax::Operand& operand, Symbol::Kind kind);
     Ref temporary(std::uint32_t bytes);
     Ref carry();  ///< the condition code register
+    /// Of the load at hand, as a pragma before it says.
+    [[nodiscard]] std::uint32_t used_bytes() const { return used_bytes_; }
     /// The number among Program::call_targets of the functions of a call table.
     [[nodiscard]] std::uint32_t call_table(const isa::Symbol& array, std::string_view name);
     /// The call at hand is right: others like it need not be looked at.
@@ -368,7 +370,9 @@ class FunctionDecoder {
     Expected<void> declare_labels(const syntax::Statement& parent);
     void declare_list(std::string_view label, const isa::Symbol& declared, const syntax::Statement& list);
     [[nodiscard]] std::vector<std::uint32_t> call_targets(const syntax::Statement& list) const;
+    Expected<void> directive(const syntax::Statement& statement);
     Expected<void> branch_targets(const syntax::Statement& statement);
+    void pragma(const syntax::TokenView& tokens);
     Expected<void> instruction(const syntax::Statement& statement);
     Expected<Draft> draft_of(const MatchedInstruction& instruction);
     Expected<void> instruction_by_itself(const syntax::Statement& statement);
@@ -412,6 +416,7 @@ class FunctionDecoder {
     std::vector<std::uint32_t> label_pcs_;
     // the number of the one that comes next in this body: they are numbered as they stand
     std::size_t next_label_ = 0;
+    std::uint32_t used_bytes_ = ~0u;                   // of the next instruction, if it is a load
     std::unordered_set<std::uint32_t> hiding_labels_;  // where labels stand that hide another name
     std::vector<Draft> after_;                         // what extends results, behind the operation at hand
     Ref carry_ = no_ref;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstdlib>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -64,6 +65,7 @@ Expected<void> FunctionDecoder::decode(const Statement& statement, std::uint32_t
     function_ = &program().functions[index];
     depth_ = 0;
     frame_top_ = 0;
+    used_bytes_ = ~0u;
     label_pcs_.clear();
     hiding_labels_.clear();
     names_.clear();
@@ -278,7 +280,7 @@ Expected<void> FunctionDecoder::statement(const Statement& statement, StatementK
         case StatementKind::variable: span_ = statement.span(); return variable(statement);
         case StatementKind::block: span_ = statement.span(); return block(statement);
         case StatementKind::label: return place_label(statement);
-        case StatementKind::directive: return branch_targets(statement);
+        case StatementKind::directive: return directive(statement);
         default: return {};
     }
 }
@@ -298,8 +300,23 @@ Expected<void> FunctionDecoder::place_label(const Statement& statement) {
     return {};
 }
 
+Expected<void> FunctionDecoder::directive(const Statement& statement) {
+    const TokenView tokens(statement);
+    if (tokens.text(0) == ".branchtargets") return branch_targets(statement);
+    if (tokens.text(0) == ".pragma") pragma(tokens);
+    return {};
+}
+
+// PTX ISA 12.2: of a load, the bytes that are used. Others need not be there, nor be in any order with writes.
+void FunctionDecoder::pragma(const TokenView& tokens) {
+    constexpr std::string_view word = "\"used_bytes_mask ";
+    for (std::size_t i = 1; i < tokens.size(); ++i)
+        if (tokens.text(i).starts_with(word))
+            used_bytes_ = static_cast<std::uint32_t>(
+                std::strtoull(std::string(tokens.text(i).substr(word.size())).c_str(), nullptr, 0));
+}
+
 Expected<void> FunctionDecoder::branch_targets(const Statement& statement) {
-    if (TokenView(statement).text(0) != ".branchtargets") return {};
     span_ = statement.span();
     const auto tokens = statement.tokens();
     const Symbol* table = find(table_name_);

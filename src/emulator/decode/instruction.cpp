@@ -92,8 +92,10 @@ Expected<void> FunctionDecoder::instruction(const Statement& statement) {
     const TokenView tokens(statement);
     span_ = {tokens.begin(0), tokens.end(tokens.size() - 1)};
     known_call_ = nullptr;
-    if (instruction_by_shape(statement, tokens)) return {};
-    return instruction_by_itself(statement);
+    if (used_bytes_ == ~0u && instruction_by_shape(statement, tokens)) return {};
+    auto result = instruction_by_itself(statement);
+    used_bytes_ = ~0u;
+    return result;
 }
 
 // Of what isa has found right, the emulator lacks what its decoder does not take, or has no function for.

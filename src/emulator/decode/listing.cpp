@@ -85,6 +85,7 @@ class Listing {
     void access(const Access& a) {
         put("  [{}{} + {}], {} x {} bytes, {}", a.frame_relative ? "frame " : "", name(a.space), a.offset,
             a.count, a.bytes, name_of(a.semantics));
+        if (a.used != ~0u) put(", used {:#x}", a.used);
         if (a.is_strong()) put(" .{}", a.reach == Reach::cta ? "cta" : "cluster");
     }
 

@@ -28,8 +28,13 @@ Expected<Draft> bind_access(FunctionDecoder& decoder, const MatchedInstruction& 
 }
 
 Expected<Draft> decode_load(FunctionDecoder& decoder, const MatchedInstruction& instruction) {
-    const Access access = access_of(instruction, Semantics::weak);
-    return bind_access(decoder, instruction, load_operation(access.bytes), access);
+    Access access = access_of(instruction, Semantics::weak);
+    const unsigned bytes = unsigned{access.bytes} * access.count;
+    const std::uint32_t all = bytes < 32 ? (1u << bytes) - 1 : ~0u, used = decoder.used_bytes() & all;
+    if (access.is_strong() || used == all)
+        return bind_access(decoder, instruction, load_operation(access.bytes), access);
+    access.used = used;
+    return bind_access(decoder, instruction, partial_load_operation(access.bytes), access);
 }
 
 Expected<Draft> decode_store(FunctionDecoder& decoder, const MatchedInstruction& instruction) {

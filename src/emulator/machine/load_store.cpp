@@ -111,6 +111,88 @@ template <class T> Flow load(Warp& warp, const Operation& operation, std::uint32
     return access.is_strong() ? warp.work().strong() : Flow::next;
 }
 
+// Calls `f(first, count)` for the bytes that are used, in aligned powers of two, until it is false.
+template <class F> bool for_used_pieces(const Access& access, F&& f) {
+    const unsigned bytes = unsigned{access.bytes} * access.count;
+    const auto is_used = [&](unsigned first, unsigned count) {
+        const std::uint32_t piece = (count < 32 ? (1u << count) - 1 : ~0u) << first;
+        return first + count <= bytes && (access.used & piece) == piece;
+    };
+    for (unsigned first = 0, count = 1; first < bytes; first += count) {
+        count = 1;
+        if (!is_used(first, 1)) continue;
+        while (first % (2 * count) == 0 && is_used(first, 2 * count)) count *= 2;
+        if (!f(first, count)) return false;
+    }
+    return true;
+}
+
+// One lane of a partial load, byte by byte: beside what is used, nothing need be there.
+bool load_used_bytes(Warp& warp, const Access& access, const Operation& operation, std::uint64_t address,
+                     unsigned lane) {
+    const Ref* const refs = warp.operands(operation);
+    Access byte = access;
+    byte.bytes = byte.count = 1;
+    for (unsigned i = 0; i < operation.outputs; ++i) {
+        std::array<std::byte, 16> value{};
+        States states{};
+        bool is_defined = true;
+        for (unsigned b = 0; b < access.bytes; ++b) {
+            const unsigned at = i * access.bytes + b;
+            std::uint8_t& state = states[lane * access.bytes + b];
+            if ((access.used >> at & 1) == 0) {
+                is_defined = false;
+                continue;
+            }
+            const std::byte* const host =
+                warp.memory().resolve(access.space, address + at, lane, 1, Use::read);
+            if (host == nullptr) return false;
+            Located one;
+            warp.memory().describe(access.space, address + at, lane, one);
+            one.host = host;
+            if (warp.checks().is_ordered() && !warp.checks().check_load(byte, 1u << lane, one)) return false;
+            value[b] = *host;
+            state = one.written == nullptr ? 0xFF : one.written[0];
+            is_defined &= state == 0xFF;
+        }
+        std::memcpy(warp.column(refs[i]) + std::size_t{lane} * access.bytes, value.data(), access.bytes);
+        if (warp.checks().tracks_written() && !is_defined)
+            warp.checks().definedness().taint(refs[i], 1u << lane, {.pc = warp.pc()}, states.data());
+    }
+    return true;
+}
+
+// As load(), where all bytes are there; the checks look at those that are used.
+template <class T> Flow partial_load(Warp& warp, const Operation& operation, std::uint32_t mask) {
+    const Access& access = access_of(warp, operation);
+    const unsigned bytes = unsigned{access.bytes} * access.count;
+    Located at;
+    if (const std::byte* const host = warp.memory().locate(access, operation, mask, Use::read, at)) {
+        const auto check = [&](unsigned first, unsigned count) {
+            Access piece = access;
+            piece.bytes = 1;
+            piece.count = static_cast<std::uint8_t>(count);
+            Located there = at;
+            there.begin += first;
+            there.host += first;
+            if (there.written != nullptr) there.written += first;
+            there.consecutive = false;
+            return warp.checks().check_load(piece, mask, there);
+        };
+        if (warp.checks().is_ordered() && !for_used_pieces(access, check)) return Flow::fail;
+        load_located<T>(warp, operation, mask, host, at);
+        if (warp.checks().tracks_written()) warp.checks().memory().note_loaded(operation, mask, at);
+        return Flow::next;
+    }
+    std::array<std::uint64_t, lane_count> addresses;  // an output may be the address's register
+    each_bit(mask, [&](unsigned lane) { addresses[lane] = warp.memory().address(access, operation, lane); });
+    return next_if(each_bit(mask, [&](unsigned lane) {
+        if (addresses[lane] % bytes != 0)  // for its error
+            return warp.memory().resolve(access.space, addresses[lane], lane, bytes, Use::read) != nullptr;
+        return load_used_bytes(warp, access, operation, addresses[lane], lane);
+    }));
+}
+
 template <class T>
 void store_located(Warp& warp, const Access& access, const Ref* refs, std::uint32_t mask, std::byte* to,
                    const Located& at) {
@@ -148,6 +230,9 @@ template <class T> Flow store(Warp& warp, const Operation& operation, std::uint3
 
 Execute load_operation(std::uint32_t bytes) {
     return by_width(bytes, []<class T>() -> Execute { return load<T>; });
+}
+Execute partial_load_operation(std::uint32_t bytes) {
+    return by_width(bytes, []<class T>() -> Execute { return partial_load<T>; });
 }
 Execute store_operation(std::uint32_t bytes) {
     return by_width(bytes, []<class T>() -> Execute { return store<T>; });

@@ -15,6 +15,8 @@ namespace ptxgraft::emulator {
 /// ld of elements of 1, 2, 4, 8 or 16 bytes into registers of that width; and st.
 [[nodiscard]] Execute load_operation(std::uint32_t bytes);
 [[nodiscard]] Execute store_operation(std::uint32_t bytes);
+/// A load that reads no more than the bytes of Access::used; what else the registers get is not defined.
+[[nodiscard]] Execute partial_load_operation(std::uint32_t bytes);
 /// Copies as cp.async: the access is the shared destination; the last two inputs are the source's address and
 /// the number of bytes to read.
 Flow execute_copy(Warp& warp, const Operation& operation, std::uint32_t mask);

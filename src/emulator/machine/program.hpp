@@ -154,6 +154,7 @@ struct Access {
     std::uint8_t bytes = 4;  ///< of one element
     std::uint8_t count = 1;  ///< elements
     std::uint64_t offset = 0;
+    std::uint32_t used = ~0u;  ///< of a load: its bytes that are used (PTX ISA 12.2), a bit for each
 
     [[nodiscard]] bool is_strong() const { return semantics != Semantics::weak; }
 };

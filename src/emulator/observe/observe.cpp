@@ -25,6 +25,7 @@ const std::unordered_map<Execute, Kind>& access_kinds() {
         std::unordered_map<Execute, Kind> all;
         for (const std::uint32_t bytes : {1u, 2u, 4u, 8u, 16u}) {
             all.emplace(load_operation(bytes), Kind::load);
+            all.emplace(partial_load_operation(bytes), Kind::load);
             all.emplace(store_operation(bytes), Kind::store);
         }
         for (const Execute atomic : atomic_operations()) all.emplace(atomic, Kind::atomic);
