@@ -29,7 +29,7 @@ class Verifier : private InstructionVerifier {
     void function(const syntax::Statement& function);
     void body(const syntax::Statement& parent);
     void declare_labels(const syntax::Statement& parent);
-    void declare_label(const syntax::Statement& label);
+    void declare_label(const syntax::Statement& label, const Symbol& symbol);
 
     void instruction(const syntax::Statement& statement);
 

@@ -73,8 +73,9 @@ void Verifier::statement(const Statement& s, StatementKind kind) {
         case StatementKind::directive: return directive(s);
         case StatementKind::label:
             may_be_declared(s.name(), true);
-            if (label_symbol(s).kind != SymbolKind::label || hiding_labels_.contains(s.span().begin))
-                declare_label(s);
+            if (const Symbol symbol = label_symbol(s);
+                symbol.kind != SymbolKind::label || hiding_labels_.contains(s.span().begin))
+                declare_label(s, symbol);
             return;
         case StatementKind::address_size:
             if (setting_.address_size != 32 && setting_.address_size != 64)
@@ -135,21 +136,21 @@ void Verifier::body(const Statement& parent) {
     }
 }
 
-void Verifier::declare_label(const Statement& label) {
-    if (const Symbol* const at = symbols_.declare(label.name(), label_symbol(label)))
-        redeclared(label.name(), at);
+void Verifier::declare_label(const Statement& label, const Symbol& symbol) {
+    if (const Symbol* const at = symbols_.declare(label.name(), symbol)) redeclared(label.name(), at);
 }
 
 void Verifier::declare_labels(const Statement& parent) {
     for_each_child(parent, [&](const Statement& s, StatementKind kind) {
         if (kind != StatementKind::label) return;
+        const Symbol symbol = label_symbol(s);
+        if (symbol.kind != SymbolKind::label) return;
         const Symbol* const before = symbols_.find(s.name());
         const bool hides = before != nullptr && before->kind != SymbolKind::label;
-        if (label_symbol(s).kind != SymbolKind::label) return;
         if (hides || find_special(s.name()))
             hiding_labels_.insert(s.span().begin);
         else
-            declare_label(s);
+            declare_label(s, symbol);
     });
 }
 

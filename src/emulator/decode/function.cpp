@@ -288,7 +288,7 @@ Expected<void> FunctionDecoder::statement(const Statement& statement, StatementK
 // One that hides a name of another kind does so from here on.
 Expected<void> FunctionDecoder::place_label(const Statement& statement) {
     table_name_ = TokenView(statement).text(0);
-    if (hiding_labels_.contains(statement.span().begin)) {
+    if (!hiding_labels_.empty() && hiding_labels_.contains(statement.span().begin)) {
         const isa::Symbol declared = isa::label_symbol(statement);
         if (declared.kind == isa::SymbolKind::label) {
             if (scopes().is_declared_here(table_name_)) return module_.redeclared(table_name_);
