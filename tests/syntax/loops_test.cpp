@@ -107,6 +107,12 @@ TEST(Loops, AnIndirectBranchGoesToAllOfItsTable) {
     EXPECT_THAT(looped("TOP:\n" + mark(1) + "TABLE: .branchtargets ONE, TWO;\nbrx.idx %r, TABLE;\nONE:\n" +
                        mark(2) + "bra TOP;\nTWO:\n" + mark(3) + "ret;\n" + mark(4)),
                 ElementsAre("1", "2"));
+    EXPECT_THAT(looped("TOP:\n" + mark(1) + "TABLE: .branchtargets END, L<2>;\nbrx.idx %r, TABLE;\nL0:\n" +
+                       mark(2) + "ret;\nL1:\n" + mark(3) + "bra TOP;\nL2:\n" + mark(4) + "bra TOP;\nEND:\n"),
+                ElementsAre("1", "3"));
+    // of labels that there are not
+    EXPECT_THAT(looped("L0:\n" + mark(1) + "TABLE: .branchtargets L<4000000000>;\nbrx.idx %r, TABLE;\n"),
+                ElementsAre("1"));
 }
 
 TEST(Loops, LabelsOfOneNameInTwoBlocks) {
