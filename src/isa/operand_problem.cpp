@@ -72,7 +72,7 @@ Errc OperandProblem::code() const {
     switch (kind) {
         case Kind::count: return Errc::operand_count_wrong;
         case Kind::type:
-        case Kind::neighbour: return Errc::operand_type_wrong;
+        case Kind::neighbour:
         case Kind::constant_kind: return Errc::operand_type_wrong;
         case Kind::range: return Errc::immediate_out_of_range;
         case Kind::constant_value: return constant_error().code;

@@ -69,8 +69,7 @@ void Verifier::pragma(const TokenView& tokens, PragmaPlace place) {
         const std::size_t first = text.find_first_not_of(' ', row->word.size());
         if (first == std::string_view::npos || first == row->word.size() ||
             !is_number(text.substr(first), row->is_positive))
-            wrong(word + " has a number behind it" + (row->is_positive ? ", above 0" : "") + ", as in \"" +
-                  word + " 0x7\"");
+            wrong(word + (row->is_positive ? " has a number above 0 behind it" : " has a number behind it"));
     }
 }
 

@@ -19,7 +19,6 @@
 namespace ptxgraft::emulator {
 namespace {
 
-using syntax::OperandKind;
 using syntax::Statement;
 using syntax::StatementKind;
 using syntax::TokenView;
