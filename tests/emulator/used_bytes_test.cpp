@@ -1,5 +1,5 @@
-// .pragma "used_bytes_mask": a load reads no more than what is used (PTX ISA 12.2). nvcc widens reads of three
-// floats to four by it.
+// .pragma "used_bytes_mask": a load reads no more than what is used (PTX ISA 12.2). nvcc widens reads of
+// three floats to four by it.
 #include <gmock/gmock.h>
 
 #include <string>
