@@ -306,7 +306,7 @@ Expected<void> FunctionDecoder::directive(const Statement& statement) {
     return {};
 }
 
-// PTX ISA 12.2: of a load, the bytes that are used. Others need not be there, nor be in any order with writes.
+// PTX ISA 12.2: of a load, the bytes that are used. Others need not be there, and are in no race.
 void FunctionDecoder::pragma(const TokenView& tokens) {
     constexpr std::string_view word = "\"used_bytes_mask ";
     for (std::size_t i = 1; i < tokens.size(); ++i)
