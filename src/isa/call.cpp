@@ -89,9 +89,9 @@ void InstructionVerifier::call(const Instruction& i) {
             return report(Errc::call_mismatch, callee.span(),
                           "'" + std::string(callee.text()) + "' is an entry; only a .func can be called");
         if (!operands.empty())
-            report(Errc::call_mismatch, operands.front().span(),
-                   "a .callprototype or .calltargets is of a call through a register; '" +
-                       std::string(callee.text()) + "' is a function");
+            return report(Errc::call_mismatch, operands.front().span(),
+                          "a .callprototype or .calltargets is of a call through a register; '" +
+                              std::string(callee.text()) + "' is a function");
         if (!setting_.has_abi && linkage_of(symbol->declaration.tokens()) == ".extern")
             needs_abi(callee.span(), "a call of a function that stands elsewhere");
         call_to(i, symbol->declaration, callee.text(), returns, arguments);

@@ -378,8 +378,8 @@ void Verifier::declarator(const Statement& statement, const Statement::Variable&
                    "only the first size of " + quote(d.name) + " may be open");
     const Symbol* before =
         d.range == 0 && symbol.kind != SymbolKind::reg ? symbols_.find_innermost(d.name) : nullptr;
-    if (before == nullptr && symbol.space == Space::const_ && setting_.version >= 22)
-        constant_memory(d.name, symbol, std::max(d.range, std::uint32_t{1}));
+    if (before == nullptr && symbol.space == Space::const_ && d.range == 0)  // of a range, what is used
+        constant_memory(d.name, symbol);
     if (before == nullptr)
         declare_variable(d.name, d.range, symbol);
     else
@@ -388,12 +388,12 @@ void Verifier::declarator(const Statement& statement, const Statement::Variable&
 }
 
 // As ptxas lays them out.
-void Verifier::constant_memory(std::string_view name, const Symbol& symbol, std::uint64_t count) {
+void Verifier::constant_memory(std::string_view name, const Symbol& symbol) {
     constexpr std::uint64_t most = 65536;
     const std::uint64_t align = std::max<std::uint64_t>({symbol.align, bytes_of(symbol.type), 1}),
                         begin = (constant_bytes_ + align - 1) / align * align;
     if (constant_bytes_ > most) return;  // which was said
-    constant_bytes_ = symbol.bytes > most || count > most ? most + 1 : begin + symbol.bytes * count;
+    constant_bytes_ = symbol.bytes > most ? most + 1 : begin + symbol.bytes;
     if (constant_bytes_ > most)
         report(Errc::declaration_invalid, name,
                ".const holds at most " + std::to_string(most) + " bytes, which " + quote(name) + " exceeds");

@@ -208,6 +208,8 @@ void Verifier::no_return(const Statement& f, const std::vector<Token>& tokens) {
 void Verifier::parameter_shape(const Statement& f, const Statement::Parameter& p) {
     if (p.vector != 1 && p.vector != 2 && p.vector != 4)
         report(Errc::declaration_invalid, p.type, "a vector has 2 or 4 elements");
+    if (p.count > 0xFFFFFFFFu)
+        report(Errc::declaration_invalid, p.name, "an array has at most 4294967295 elements");
     if (f.kind() != syntax::StatementKind::function) {  // a prototype declares nothing
         if (p.space != ".reg" && p.space != ".param")
             report(Errc::declaration_invalid, p.space, "parameters are declared in .reg or .param");
@@ -232,8 +234,6 @@ void Verifier::parameter_shape(const Statement& f, const Statement::Parameter& p
         report(Errc::declaration_invalid, p.type,
                std::string(p.type) + " is a type of instructions; pass a .b" +
                    std::to_string(std::max<std::uint32_t>(row->bits, 8)));
-    if (p.count > 0xFFFFFFFFu)
-        report(Errc::declaration_invalid, p.name, "an array has at most 4294967295 elements");
     if (p.space == ".reg" && p.count != 0)
         report(Errc::declaration_invalid, p.name, "registers have no arrays; pass an array in .param");
     if (p.space == ".param" && p.type == ".f16x2" && p.count == 0)
@@ -314,6 +314,7 @@ void Verifier::performance_directives(const Statement& f) {
         depth += tokens[i].text == "(";
         depth -= tokens[i].text == ")";
         if (depth != 0 || tokens[i].kind != TokenKind::directive) continue;
+        if (tokens[i].text == ".pragma") directive_since(tokens[i].text);
         if (find_performance(tokens[i].text) != nullptr)
             performance_directive(f, tokens, i);
         else if (!is_head_word(tokens[i].text))

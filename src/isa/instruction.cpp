@@ -55,7 +55,7 @@ const Match* InstructionVerifier::look_at(const Instruction& i) {
     moved_address(i, *fitting);
     special_address(i, *fitting);
     if (fitting->row->opcode == "createpolicy.fractional") policy_fraction(i);
-    if (fitting->row->opcode == "cp.async" && i.operands.size() > 3) source_bytes(i);
+    if (fitting->row->opcode == "cp.async") source_bytes(i);
     if (i.opcode == "call") call(i);
     if (i.opcode == "mov") function_address(i);
     if (i.opcode == "mov" || i.opcode == "cvta") parameter_address(i);
@@ -243,6 +243,7 @@ void InstructionVerifier::policy_fraction(const Instruction& i) {
 
 // PTX ISA 9.7.9.25.3: of `[d], [a], cp-size, src-size` the latter is not above the former.
 void InstructionVerifier::source_bytes(const Instruction& i) {
+    if (i.operands.size() < (i.has(".L2::cache_hint") ? 5u : 4u)) return;
     const auto size = i.operands[2].constant(), source = i.operands[3].constant();
     if (i.operands[3].kind() == OperandKind::immediate && size && source &&
         source->as_signed() > size->as_signed())

@@ -28,7 +28,7 @@ constexpr std::array<Pragma, 5> pragmas = {{
     {.word = "used_bytes_mask", .version = 83, .sm = 50, .takes_number = true},
     {.word = "enable_smem_spilling", .version = 87, .sm = 75, .is_of_functions = false},
     {.word = "frequency", .version = 90, .sm = 10, .takes_number = true, .is_positive = true},
-    {.word = "abi_param_reg all", .is_of_module = true, .is_of_entries = false},
+    {.word = "abi_param_reg", .is_of_module = true, .is_of_entries = false},
 }};
 
 // `frequency 3`: digits of any number, with or without 0x, and with a minus where 0 is taken.
@@ -49,7 +49,7 @@ void Verifier::pragma(const TokenView& tokens, PragmaPlace place) {
         if (tokens.kind(i) != Lexeme::string || tokens.text(i).size() < 2) continue;
         const std::string_view text = tokens.text(i).substr(1, tokens.text(i).size() - 2);
         const auto row = std::ranges::find_if(pragmas, [&](const Pragma& p) {
-            return p.takes_number || !p.is_of_module ? text.starts_with(p.word) : text == p.word;
+            return p.word == "nounroll" ? text == p.word : text.starts_with(p.word);
         });
         const auto wrong = [&](const std::string& what) {
             report(Errc::directive_invalid, tokens.text(i), what);
@@ -65,8 +65,9 @@ void Verifier::pragma(const TokenView& tokens, PragmaPlace place) {
             wrong(word + " stands in the body of a function");
         if (place == PragmaPlace::body && !(function_.is_entry() ? row->is_of_entries : row->is_of_functions))
             wrong(word + " belongs to " + (row->is_of_entries ? "entries" : "functions, not to entries"));
+        if (word == "abi_param_reg" && text != "abi_param_reg all") wrong(word + " has all behind it");
         if (!row->takes_number) continue;
-        const std::size_t first = text.find_first_not_of(' ', row->word.size());
+        const std::size_t first = text.find_first_not_of(" \t", row->word.size());
         if (first == std::string_view::npos || first == row->word.size() ||
             !is_number(text.substr(first), row->is_positive))
             wrong(word + (row->is_positive ? " has a number above 0 behind it" : " has a number behind it"));

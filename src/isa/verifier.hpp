@@ -70,7 +70,7 @@ class Verifier : private InstructionVerifier {
     void alignments(const syntax::TokenView& tokens);
     void declarator(const syntax::Statement& statement, const syntax::Statement::Variable& v,
                     const syntax::Statement::Declarator& d);
-    void constant_memory(std::string_view name, const Symbol& symbol, std::uint64_t count);
+    void constant_memory(std::string_view name, const Symbol& symbol);
     void declare_variable(std::string_view name, std::uint32_t count, const Symbol& symbol);
     void again(const syntax::Statement::Variable& v, const syntax::Statement::Declarator& d,
                const Symbol& before, const Symbol& symbol);
@@ -118,6 +118,7 @@ class Verifier : private InstructionVerifier {
     std::vector<Difference> differences_;                // of labels of sections, where they are looked at
     std::unordered_set<std::uint32_t> hiding_labels_;    // where labels stand that hide another name
     syntax::NameMap<Symbol> functions_of_bodies_;        // that are declared there, by name
+    std::size_t known_of_bodies_ = 0;                    // of declared_in_bodies_, to what comes behind
     std::vector<syntax::Statement> declared_in_bodies_;  // the same
     std::vector<std::string_view> function_names_;       // the labels that .loc names a function by
 };

@@ -112,6 +112,12 @@ void Verifier::function(const Statement& f) {
         enter(Statement());
     }
     symbols_.close();
+    if (f.parent()) return;
+    for (; known_of_bodies_ < declared_in_bodies_.size(); ++known_of_bodies_) {
+        const Statement& declared = declared_in_bodies_[known_of_bodies_];
+        if (symbols_.find(declared.name()) == nullptr)
+            symbols_.declare(declared.name(), function_symbol(declared));
+    }
 }
 
 // Labels may be used before they stand, but those that hide a name of another kind: before them, it means

@@ -200,6 +200,10 @@ class Binder {
         const bool is_location = word == ".loc";
         for (std::uint32_t t = 1; t < n.token_count; ++t) {
             if (!is_name(n, t) || (is_location && kind(n, t - 1) == L::comma)) continue;
+            if (t + 1 < n.token_count && kind(n, t + 1) == L::less) {  // `.branchtargets N<3>`: N is no name
+                add(t, {}, UseKind::other);
+                continue;
+            }
             add(t, is_location ? scopes_.find_in_module(text(n, t)) : find(text(n, t)), UseKind::other);
         }
     }

@@ -2,6 +2,7 @@
 
 #include "base/try.hpp"
 #include "syntax/body.hpp"
+#include "syntax/constant.hpp"
 #include "syntax/editor.hpp"
 #include "syntax/names.hpp"
 
@@ -35,14 +36,16 @@ struct Renaming {
     }
 };
 
-tl::unexpected<Error> taken(const NameIndex& index, const Occurrence& o, std::string_view by) {
+Span span_of(const NameIndex& index, const Occurrence& o) {
     const std::uint32_t begin = index.data.tokens[index.data.nodes[o.node].first_token + o.token].begin;
-    const std::string text(index.text(o));
-    const Span span = index.data.text.is_source(begin)
-                          ? Span{begin, begin + static_cast<std::uint32_t>(text.size())}
-                          : Span{};
-    return fail(Errc::name_taken, span,
-                "the name " + std::string(by) + " is taken: " + text + " here would mean something else");
+    const auto size = static_cast<std::uint32_t>(index.text(o).size());
+    return index.data.text.is_source(begin) ? Span{begin, begin + size} : Span{};
+}
+
+tl::unexpected<Error> taken(const NameIndex& index, const Occurrence& o, std::string_view by) {
+    return fail(Errc::name_taken, span_of(index, o),
+                "the name " + std::string(by) + " is taken: " + std::string(index.text(o)) +
+                    " here would mean something else");
 }
 
 // The new name at our places must be none that is declared in our scope or within it, and no place of another
@@ -69,6 +72,31 @@ Expected<void> check(const Renaming& r) {
     return {};
 }
 
+// `.branchtargets N<3>` names N0, N1 and N2 without their text.
+Expected<void> check_ranges(const Renaming& r) {
+    const ModuleData& data = r.index.data;
+    const std::string_view label = r.declared().text;
+    if (r.declared().kind != NameKind::label) return {};
+    for (const Occurrence& o : r.index.occurrences) {
+        const Node& node = data.nodes[o.node];
+        if (o.declaration != no_declaration || node.kind != StatementKind::directive ||
+            !r.index.is_within(o.node, r.declared().scope))
+            continue;
+        const auto text = [&](std::uint32_t t) { return data.text_of(data.tokens[node.first_token + t]); };
+        const std::string_view stem = text(o.token);
+        if (text(0) != ".branchtargets" || !label.starts_with(stem) || stem == label) continue;
+        const auto number = trailing_digits(label) >= label.size() - stem.size()
+                                ? number_at_end(label, label.size() - stem.size())
+                                : std::nullopt;
+        const auto count = integer_value(text(o.token + 2));
+        if (!number || !count || *number >= *count) continue;
+        return fail(Errc::name_taken, span_of(r.index, o),
+                    std::string(label) + " is one of " + std::string(stem) + "<" +
+                        std::string(text(o.token + 2)) + ">, which names labels by numbers");
+    }
+    return {};
+}
+
 }  // namespace
 
 Expected<std::size_t> Module::rename(const Name& name, std::string_view to) {
@@ -80,6 +108,7 @@ Expected<std::size_t> Module::rename(const Name& name, std::string_view to) {
         return fail(Errc::name_undeclared, std::string(name.text.empty() ? "the name" : name.text));
     const Renaming renaming{index, d, name.element, to};
     TRY(check(renaming));
+    TRY(check_ranges(renaming));
     std::vector<TokenChange> changes;
     for (const std::uint32_t i : index.occurrences_of(d)) {
         const Occurrence& o = index.occurrences[i];

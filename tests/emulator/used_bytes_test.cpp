@@ -106,6 +106,18 @@ TEST(UsedBytes, WhatIsNotUsedIsNotDefined) {
         HasSubstr("nothing wrote"));
 }
 
+// The finding is of the memory where nothing wrote what is used.
+TEST(UsedBytes, ThatNothingWrote) {
+    for (const char* words : {"1", "2"})
+        EXPECT_THAT(
+            run(kernel(".pragma \"used_bytes_mask 0xf\"; ld.shared.v2.b32 {%r9, %r1}, [s]; st.global.b32 "
+                       "[%d2], %r9;",
+                       ".shared .align 8 .b32 s[" + std::string(words) + "];"),
+                {0})
+                .error,
+            HasSubstr("memory that nothing wrote: shared memory at 0x0"));
+}
+
 TEST(UsedBytes, InDynamicSharedMemory) {
     const std::string text = kernel(
         "mov.u32 %r8, s; shl.b32 %r9, %r0, 2; add.u32 %r9, %r9, %r8; setp.lt.u32 %p1, %r0, 7;\n"

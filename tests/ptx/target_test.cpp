@@ -19,11 +19,12 @@ TEST(Target, ParsesTheArchitecturesThatThereAre) {
         EXPECT_EQ(name(*architecture), text);
     }
     EXPECT_EQ(*parse_architecture("sm_90a"), (Architecture{90, 'a'}));
+    EXPECT_EQ(*parse_architecture("compute_90a"), (Architecture{90, 'a'}));  // PTX ISA 11.1.2
 }
 
 TEST(Target, RefusesOthersAndListsThoseThatThereAre) {
     for (const char* text : {"", "sm_", "sm_a", "sm_91", "sm_80a", "sm_90f", "sm_90b", "sm_90 ", "sm_+90",
-                             "sm_65626", "compute_90", "90", "gfx90a"}) {
+                             "sm_65626", "compute_91", "compute_", "90", "gfx90a"}) {
         const auto architecture = parse_architecture(text);
         ASSERT_FALSE(architecture) << text;
         EXPECT_EQ(architecture.error().code, Errc::target_unknown);

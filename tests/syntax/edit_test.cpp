@@ -284,6 +284,28 @@ TEST(SyntaxRename, IsRefusedWhereAPlaceWouldMeanSomethingElse) {
     EXPECT_TRUE(module.rename(names.find(k, "q"), "M"));
 }
 
+TEST(SyntaxRename, OfALabelThatARangeNames) {
+    const std::string text =
+        ".version 9.0\n.target sm_90\n.entry k()\n{\n.reg .b32 r;\nmov.b32 r, 0;\nT: .branchtargets N<2>, "
+        "M;\nbrx.idx r, T;\nN:\nN0:\nN1:\nN2:\nM:\nret;\n}\n.entry l()\n{\nN0:\nret;\n}\n";
+    Module module = parsed(text);
+    const Statement k = module.find_function("k"), l = module.find_function("l");
+    const Names names(module);
+    for (const char* label : {"N0", "N1"})
+        EXPECT_EQ(module.rename(names.find(k, label), "x").error().code, Errc::name_taken) << label;
+    expect_print(module, text);
+    EXPECT_EQ(*module.rename(names.find(l, "N0"), "x"), 1u);
+    EXPECT_EQ(*module.rename(Names(module).find(k, "N"), "y"), 1u);
+    EXPECT_EQ(*module.rename(Names(module).find(k, "N2"), "z"), 1u);
+    EXPECT_EQ(*module.rename(Names(module).find(k, "M"), "w"), 2u);
+    expect_print(
+        module,
+        replaced(replaced(replaced(replaced(replaced(text, "l()\n{\nN0", "l()\n{\nx"), "\nN:", "\ny:"),
+                                   "N2:", "z:"),
+                          "M:", "w:"),
+                 ", M", ", w"));
+}
+
 // --- parts of instructions
 
 // PTX wants no space before `%` and `{`.

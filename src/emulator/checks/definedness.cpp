@@ -205,18 +205,26 @@ void Definedness::carry_states(const Operation& operation, std::uint8_t* states)
     }
 }
 
-void Definedness::spread_states(const Operation& operation, Ref result, std::uint8_t* states) {
-    const Ref* const sources = warp_.operands(operation) + operation.outputs;
-    const std::size_t bytes = width(result),
-                      piece = operation.undefined == Undefined::halves ? bytes / 2 : bytes;
+void Definedness::spread_states(const Operation& operation, unsigned output, std::uint8_t* states) {
+    using enum Undefined;
+    const Ref* const results = warp_.operands(operation);
+    const Ref* const sources = results + operation.outputs;
+    const Undefined kind = operation.undefined;
+    const bool has_halves = kind == halves || kind == packs || kind == joins;
+    const std::size_t bytes = width(results[output]), piece = has_halves ? bytes / 2 : bytes;
     std::fill_n(states, bytes * lane_count, all_bits);
     States known;
     for (unsigned i = 0; i < operation.inputs; ++i) {
         if (i >= operation.strict || is_written(sources[i])) continue;
-        const std::size_t wide = width(sources[i]), of_source = wide == bytes ? piece : wide;
+        const std::size_t wide = width(sources[i]);
+        const bool is_pair = kind == halves || (kind == splits && wide > 1);
+        const std::size_t of_source = is_pair ? wide / 2 : wide;
         read_states(sources[i], known.data());
         for (std::size_t at = 0; at < bytes * lane_count; at += piece) {
-            const std::size_t from = wide == bytes ? at : at / bytes * wide;
+            const std::size_t half = at % bytes / piece;
+            if ((kind == packs && half == i) || (kind == joins && half != i)) continue;
+            const std::size_t from =
+                at / bytes * wide + (is_pair ? (kind == splits ? output : half) * of_source : 0);
             if (!are_defined(&known[from], of_source)) std::fill_n(states + at, piece, std::uint8_t{0});
         }
     }
@@ -296,7 +304,7 @@ bool Definedness::track_undefined(const Operation& operation, std::uint32_t mask
         return true;
     }
     for (unsigned i = 0; i < operation.outputs; ++i) {
-        spread_states(operation, results[i], states.data());
+        spread_states(operation, i, states.data());
         taint(results[i], mask, origin, states.data());
     }
     return true;

@@ -222,15 +222,18 @@ Expected<void> FunctionDecoder::declare_labels(const Statement& parent) {
     Expected<void> result;
     std::string_view last;
     isa::Symbol declared;
+    bool hides = false;  // the last one: another name, until it comes
     syntax::for_each_child(parent, [&](const Statement& s, StatementKind kind) {
         if (kind == StatementKind::label) {
             last = TokenView(s).text(0);
             if (result && scopes().is_declared_here(last)) result = module_.redeclared(last);
             if (!result) return;
             declared = isa::label_symbol(s);
-            const Symbol* const before = scopes().find(last);
-            const bool hides = before != nullptr && before->kind != Symbol::Kind::label;
-            if (hides || (last.starts_with('%') && isa::find_special(last)))
+            const auto [before, range, number] = scopes().find_register(last);
+            hides = range != nullptr || (before != nullptr && before->kind != Symbol::Kind::label) ||
+                    (before == nullptr && module_.find_function(last)) ||
+                    (last.starts_with('%') && isa::find_special(last));
+            if (hides)
                 hiding_labels_.insert(s.span().begin);
             else
                 scopes().declare_new(
@@ -238,7 +241,7 @@ Expected<void> FunctionDecoder::declare_labels(const Statement& parent) {
             label_pcs_.push_back(no_pc);  // it has not come yet
             return;
         }
-        if (!last.empty() && kind == StatementKind::directive) declare_list(last, declared, s);
+        if (!last.empty() && kind == StatementKind::directive && !hides) declare_list(last, declared, s);
         last = {};
     });
     return result;
@@ -280,6 +283,9 @@ Expected<void> FunctionDecoder::statement(const Statement& statement, StatementK
         case StatementKind::block: span_ = statement.span(); return block(statement);
         case StatementKind::label: return place_label(statement);
         case StatementKind::directive: return directive(statement);
+        case StatementKind::function:
+            return fail(Errc::declaration_not_emulated, statement.span(),
+                        fmt::format("{}, a function that is declared in a body", statement.name()));
         default: return {};
     }
 }
@@ -289,11 +295,12 @@ Expected<void> FunctionDecoder::place_label(const Statement& statement) {
     table_name_ = TokenView(statement).text(0);
     if (!hiding_labels_.empty() && hiding_labels_.contains(statement.span().begin)) {
         const isa::Symbol declared = isa::label_symbol(statement);
-        if (declared.kind == isa::SymbolKind::label) {
-            if (scopes().is_declared_here(table_name_)) return module_.redeclared(table_name_);
+        if (scopes().is_declared_here(table_name_)) return module_.redeclared(table_name_);
+        if (declared.kind == isa::SymbolKind::label)
             scopes().declare_new(table_name_,
                                  {.kind = Symbol::Kind::label, .address = next_label_, .declared = declared});
-        }
+        else
+            declare_list(table_name_, declared, declared.declaration);
     }
     label_pcs_[next_label_++] = static_cast<std::uint32_t>(program().code.size());
     return {};
@@ -308,7 +315,7 @@ Expected<void> FunctionDecoder::directive(const Statement& statement) {
 
 // PTX ISA 12.2: of a load, the bytes that are used. Others need not be there, and are in no race.
 void FunctionDecoder::pragma(const TokenView& tokens) {
-    constexpr std::string_view word = "\"used_bytes_mask ";
+    constexpr std::string_view word = "\"used_bytes_mask";
     for (std::size_t i = 1; i < tokens.size(); ++i)
         if (tokens.text(i).starts_with(word))
             used_bytes_ = static_cast<std::uint32_t>(

@@ -44,6 +44,15 @@ void set_undefined(Operation& operation, const syntax::Instruction& instruction)
     if (instruction.opcode != "cvt" && operation.outputs == 1 && !instruction.modifiers.empty() &&
         instruction.modifiers.back().ends_with("x2"))
         operation.undefined = Undefined::halves;
+    if (const auto n = instruction.modifiers.size();
+        instruction.opcode == "cvt" && n >= 2 && operation.outputs == 1 &&
+        (instruction.modifiers[n - 2].ends_with("x2") || instruction.modifiers.front() == ".pack")) {
+        const bool is_of_pair = instruction.modifiers[n - 1].ends_with("x2");
+        if (operation.inputs == 1 && is_of_pair) operation.undefined = Undefined::halves;
+        if (operation.inputs == 2 && !is_of_pair) operation.undefined = Undefined::packs;
+    }
+    if (instruction.opcode == "setp" && instruction.modifiers.back().ends_with("x2"))
+        operation.undefined = Undefined::splits;
     if (is_carrying(instruction)) operation.undefined = Undefined::carries;
     if (is_integer_conversion(instruction)) operation.undefined = Undefined::moves;
     for (const BitMover& row : bit_movers) {
@@ -81,6 +90,13 @@ Draft draft_of(FunctionDecoder& decoder, const PureInstruction& pure, const synt
     first.operation.is_micro_op = true;
     if (is_integer_conversion(instruction))
         first.operation.undefined = second.operation.undefined = Undefined::moves;
+    const auto n = instruction.modifiers.size();
+    if ((instruction.opcode == "set" && n >= 2 && instruction.modifiers[n - 1].ends_with("x2") &&
+         instruction.modifiers[n - 2].ends_with("x2")) ||
+        (instruction.opcode == "setp" && instruction.modifiers.back().ends_with("x2")))
+        first.operation.undefined = Undefined::splits;
+    if (instruction.opcode == "set" && first.operation.undefined == Undefined::splits)
+        second.operation.undefined = Undefined::joins;
     decoder.emit(first);
     return second;
 }

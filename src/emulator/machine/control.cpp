@@ -49,7 +49,7 @@ bool check_targets(Warp& warp, const Call& call, const Function& function, std::
     return warp.checks().report(
         {EmulatorCheck::calls, Errc::call_mismatch, warp.pc(), function.has_code ? function.begin : no_pc},
         mask, [&] {
-            return fmt::format("a call of {}, which its .calltargets does not name: {}", function.name,
+            return fmt::format("a call of {}, which its list of targets does not name: {}", function.name,
                                fmt::join(names, ", "));
         });
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "emulator/machine/cta.hpp"
 #include "emulator/machine/operations.hpp"
@@ -137,6 +138,7 @@ bool load_used_bytes(Warp& warp, const Access& access, const Operation& operatio
         std::array<std::byte, 16> value{};
         States states{};
         bool is_defined = true;
+        std::optional<Origin> origin;  // of the first byte that is used and that nothing wrote
         for (unsigned b = 0; b < access.bytes; ++b) {
             const unsigned at = i * access.bytes + b;
             std::uint8_t& state = states[lane * access.bytes + b];
@@ -154,10 +156,14 @@ bool load_used_bytes(Warp& warp, const Access& access, const Operation& operatio
             value[b] = *host;
             state = one.written == nullptr ? 0xFF : one.written[0];
             is_defined &= state == 0xFF;
+            const Place place = warp.memory().common_place(access.space, address + at);
+            if (state != 0xFF && !origin)
+                origin = warp.checks().memory().origin_at(place.space, one.begin, lane);
         }
         std::memcpy(warp.column(refs[i]) + std::size_t{lane} * access.bytes, value.data(), access.bytes);
         if (warp.checks().tracks_written() && !is_defined)
-            warp.checks().definedness().taint(refs[i], 1u << lane, {.pc = warp.pc()}, states.data());
+            warp.checks().definedness().taint(refs[i], 1u << lane, origin.value_or(Origin{.pc = warp.pc()}),
+                                              states.data());
     }
     return true;
 }

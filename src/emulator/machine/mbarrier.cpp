@@ -45,6 +45,8 @@ using Change = Expected<void> (*)(Mbarrier& object, std::uint32_t count);
 /// Who lets others know: the thread, or the cp.async that it issued, or nobody.
 enum class Arriving : std::uint8_t { thread, copies, nobody };
 
+Expected<void> invalidate(Mbarrier& object, std::uint32_t count);
+
 template <Change C, Owner O = Owner::any, Arriving Of = Arriving::thread>
 Flow execute_change(Warp& warp, const Operation& operation, std::uint32_t mask) {
     return next_if(each_bit(mask, [&](unsigned lane) -> bool {
@@ -57,6 +59,8 @@ Flow execute_change(Warp& warp, const Operation& operation, std::uint32_t mask) 
             return false;
         const auto before = change_mbarrier(at, [&](Mbarrier& object) { return C(object, count); });
         if (!before) return fail(warp, lane, before.error());
+        if (C == invalidate && warp.checks().has(EmulatorCheck::barriers))
+            warp.cta().checker()->mbarriers.erase(at);
         warp.set(warp.operands(operation)[0], lane, *before);
         if constexpr (Of == Arriving::copies)
             warp.checks().async().finish_copies_at(access.space, address, lane);

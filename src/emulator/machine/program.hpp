@@ -99,6 +99,9 @@ enum class Undefined : std::uint8_t {
     moves,
     bits,     ///< bit by bit: a result's is known when it is the same whatever was not written
     halves,   ///< as spreads, of each half of a pair by itself
+    packs,    ///< of two sources the first is the upper half of the result, the second the lower one
+    joins,    ///< the other way round
+    splits,   ///< of pairs the first result is of the lower halves, the second of the upper ones
     carries,  ///< a result's bits are known below the lowest one of a source that is not
     refused,  ///< an error, of the first `strict` sources
 };
