@@ -266,6 +266,11 @@ std::optional<std::uint32_t> ModuleDecoder::find_function(std::string_view name)
     return *found;
 }
 
+bool ModuleDecoder::has_function(std::string_view name, std::uint32_t position) const {
+    const isa::Symbol* const symbol = function_symbols_->find(name);
+    return symbol != nullptr && symbol->declaration.span().begin <= position;
+}
+
 PlainCall* ModuleDecoder::known_call(std::string_view name, std::uint32_t position) {
     const isa::Symbol* const symbol = function_symbols_->find(name);
     return symbol != nullptr && symbol->declaration.span().begin <= position ? &known_calls_[symbol]

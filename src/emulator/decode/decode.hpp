@@ -174,6 +174,8 @@ class ModuleDecoder {
     }
     [[nodiscard]] tl::unexpected<Error> redeclared(std::string_view name) const;
     [[nodiscard]] std::optional<std::uint32_t> find_function(std::string_view name) const;
+    /// A function is declared by this name before `position`.
+    [[nodiscard]] bool has_function(std::string_view name, std::uint32_t position) const;
     /// The last call that was found right of the function that a name is declared as; null where `position`
     /// stands before the declaration, and where the name is no function's.
     [[nodiscard]] PlainCall* known_call(std::string_view name, std::uint32_t position);

@@ -231,7 +231,7 @@ Expected<void> FunctionDecoder::declare_labels(const Statement& parent) {
             declared = isa::label_symbol(s);
             const auto [before, range, number] = scopes().find_register(last);
             hides = range != nullptr || (before != nullptr && before->kind != Symbol::Kind::label) ||
-                    (before == nullptr && module_.find_function(last)) ||
+                    (before == nullptr && module_.has_function(last, s.span().begin)) ||
                     (last.starts_with('%') && isa::find_special(last));
             if (hides)
                 hiding_labels_.insert(s.span().begin);
