@@ -87,12 +87,19 @@ void Verifier::opaque_initialiser(std::string_view type, const Statement::Declar
         return report(Errc::declaration_invalid, tokens.front().text,
                       "a " + std::string(type) + " has a list of fields as first value, as in { " +
                           (type == ".samplerref" ? "filter_mode = nearest" : "width = 8") + " }");
-    std::size_t depth = 0;
+    std::vector<std::uint64_t> counts;  // of what stands in each open pair of braces
     for (std::size_t at = 0; at < tokens.size(); ++at) {
         const std::string_view text = tokens[at].text;
-        if (text == "{" && ++depth > d.extents.size() + 1)
-            return report(Errc::declaration_invalid, text, "a field has a name: { width = 8 }");
-        depth -= text == "}";
+        if (text == "{") {
+            const std::size_t depth = counts.size();
+            if (depth > d.extents.size())
+                return report(Errc::declaration_invalid, text, "a field has a name: { width = 8 }");
+            if (depth != 0 && ++counts.back() > d.extents[depth - 1] && d.extents[depth - 1] != 0)
+                return report(Errc::declaration_invalid, text,
+                              "of " + std::to_string(d.extents[depth - 1]) + " elements this is one more");
+            counts.push_back(0);
+        }
+        if (text == "}") counts.pop_back();
         if (text == "{" || text == "}" || text == ",") continue;
         if (at + 1 == tokens.size() || tokens[at + 1].text != "=")
             return report(Errc::declaration_invalid, text, "a field has a name: { width = 8 }");

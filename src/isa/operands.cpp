@@ -177,7 +177,8 @@ class Checker {
                 !is_texel_pair(rule))
                 continue;
             const RegisterType type = element_type(element);
-            if (rule.is_output && type != RegisterType::none && find_special(element.text()) &&
+            const bool takes_special = !rule.is_output && match_.row->opcode != "wmma.store.d";
+            if (!takes_special && type != RegisterType::none && find_special(element.text()) &&
                 symbols_.find(element.text()) == nullptr)
                 return problem(Kind::special, &element, &rule);
             const bool is_first = &element == &operand.children().front();
@@ -417,7 +418,9 @@ class Checker {
                                  symbol.kind != SymbolKind::call_targets;
         if (!rule.takes_symbol || !has_address) return problem(Kind::not_allowed, &operand, &rule, &symbol);
         const TypeInfo& wanted = info(match_.type(rule.type));
-        if (is_opaque(symbol) && wanted.type != RegisterType::u64)
+        const bool is_handle =
+            is_opaque(symbol) && !symbol.is_array && operand.kind() == OperandKind::identifier;
+        if (is_opaque(symbol) && (is_handle ? wanted.type != RegisterType::u64 : wanted.bits != 64))
             return problem(Kind::type, &operand, &rule, &symbol);
         if (wanted.bits >= 16 && (wanted.kind == TypeClass::integer || wanted.kind == TypeClass::bits))
             return space(rule, operand, symbol, true);
@@ -453,8 +456,9 @@ class Checker {
         if (!rule.takes_symbol && !rule.takes_element) return problem(Kind::not_allowed, &operand, &rule);
         const Symbol* symbol = symbols_.find(operand.base());
         if (symbol == nullptr) return problem(Kind::undeclared, &operand, &rule);
-        if (symbol->kind != SymbolKind::variable || !symbol->is_array)
-            return problem(Kind::no_array, &operand, &rule, symbol);
+        const bool has_elements =
+            symbol->kind == SymbolKind::variable || (is_opaque(*symbol) && rule.takes_symbol);
+        if (!has_elements || !symbol->is_array) return problem(Kind::no_array, &operand, &rule, symbol);
         if (auto p = element_index(rule, operand.children().front())) return p;
         return rule.takes_symbol ? address_of(rule, operand, *symbol)
                                  : space(rule, operand, *symbol, false, address_++);
@@ -526,13 +530,19 @@ class Checker {
         return p;
     }
 
+    // A function is in no space from which `cvta` could convert its address.
+    [[nodiscard]] bool is_converted_function(const Symbol& symbol) const {
+        return symbol.kind == SymbolKind::function && match_.row->opcode == "cvta";
+    }
     std::optional<OperandProblem> space(const OperandRule& rule, const Operand& operand, const Symbol& symbol,
                                         bool is_value, std::size_t index = 0) {
         if (space_count_ == 0) {
             const bool is_generic = symbol.space == Space::global || symbol.space == Space::shared ||
                                     symbol.space == Space::local;
             if (is_value || is_generic) return std::nullopt;
-        } else if (index < space_count_ && (spaces_[index] == symbol.space || symbol.space == Space::none)) {
+        } else if (index < space_count_ &&
+                   (spaces_[index] == symbol.space ||
+                    (symbol.space == Space::none && !is_converted_function(symbol)))) {
             return std::nullopt;
         }
         OperandProblem p = problem(Kind::space, &operand, &rule, &symbol);

@@ -28,6 +28,7 @@ class Verifier : private InstructionVerifier {
     void statement(const syntax::Statement& statement, syntax::StatementKind kind);
     void function(const syntax::Statement& function);
     void body(const syntax::Statement& parent);
+    void close_scope();
     void declare_labels(const syntax::Statement& parent);
     void declare_label(const syntax::Statement& label, const Symbol& symbol);
 

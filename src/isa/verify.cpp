@@ -111,13 +111,16 @@ void Verifier::function(const Statement& f) {
         body(f);
         enter(Statement());
     }
+    close_scope();
+    if (!f.parent()) known_of_bodies_ = declared_in_bodies_.size();
+}
+
+// A function that was declared in the scope is known behind it too.
+void Verifier::close_scope() {
     symbols_.close();
-    if (f.parent()) return;
-    for (; known_of_bodies_ < declared_in_bodies_.size(); ++known_of_bodies_) {
-        const Statement& declared = declared_in_bodies_[known_of_bodies_];
-        if (symbols_.find(declared.name()) == nullptr)
-            symbols_.declare(declared.name(), function_symbol(declared));
-    }
+    for (std::size_t i = known_of_bodies_; i < declared_in_bodies_.size(); ++i)
+        if (const Statement& f = declared_in_bodies_[i]; symbols_.find(f.name()) == nullptr)
+            symbols_.declare(f.name(), function_symbol(f));
 }
 
 // Labels may be used before they stand, but those that hide a name of another kind: before them, it means
@@ -127,7 +130,7 @@ void Verifier::body(const Statement& parent) {
     declare_labels(parent);
     for (Statement s = parent.first_child(); s || !blocks.empty();) {
         if (!s) {
-            symbols_.close();
+            close_scope();
             s = blocks.back().next();
             blocks.pop_back();
         } else if (const StatementKind kind = s.kind(); kind == StatementKind::block) {
