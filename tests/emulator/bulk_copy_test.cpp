@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "ptxgraft/device.hpp"
+#include "support/cache.hpp"
 #include "support/kernel_text.hpp"
 
 namespace ptxgraft {
@@ -652,7 +653,7 @@ extern "C" __global__ void product(const __grid_constant__ Map a_map, const __gr
 )";
 
 TEST(BulkCopy, AProductWithARingOfStages) {
-    const auto compiled = compile_cuda(ring_of_stages, {.target = "sm_90a"});
+    const auto compiled = compile_cuda(ring_of_stages, {.target = "sm_90a", .cache = &test::cache()});
     ASSERT_TRUE(compiled) << describe(compiled.error(), ring_of_stages);
     const unsigned m = 40, n = 72, k = 148;
     std::vector<float> a(m * k), b(k * n);

@@ -6,6 +6,7 @@
 
 #include "ptxgraft/device.hpp"
 #include "ptxgraft/link.hpp"
+#include "support/cache.hpp"
 #include "support/emulator_machine.hpp"
 #include "support/kernel_text.hpp"
 
@@ -95,7 +96,7 @@ class EmulatorCluster : public testing::Test {
   protected:
     void SetUp() override {
         static const std::string text = [] {
-            auto ptx = compile_cuda(cluster_source, {.target = "sm_90a"});
+            auto ptx = compile_cuda(cluster_source, {.target = "sm_90a", .cache = &test::cache()});
             EXPECT_TRUE(ptx) << (ptx ? "" : describe(ptx.error(), cluster_source));
             return ptx ? ptx->text : std::string();
         }();
@@ -380,7 +381,7 @@ extern "C" __global__ void tiles(const __grid_constant__ Map map, float* out, in
 )";
 
 TEST(EmulatorClusterCopies, TilesForAllBlocksOfACluster) {
-    const auto compiled = compile_cuda(multicast, {.target = "sm_90a"});
+    const auto compiled = compile_cuda(multicast, {.target = "sm_90a", .cache = &test::cache()});
     ASSERT_TRUE(compiled) << describe(compiled.error(), multicast);
     const auto device = Device::open("emulator:sm_90a");
     ASSERT_TRUE(device);

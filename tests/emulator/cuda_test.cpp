@@ -11,6 +11,7 @@
 #include <random>
 
 #include "ptxgraft/link.hpp"
+#include "support/cache.hpp"
 #include "support/emulator_machine.hpp"
 
 namespace ptxgraft {
@@ -176,7 +177,7 @@ class EmulatorCuda : public testing::TestWithParam<const char*> {
         static std::map<std::string, std::string> compiled;
         std::string& text = compiled[GetParam()];
         if (text.empty()) {
-            auto ptx = compile_cuda(source, {.target = GetParam()});
+            auto ptx = compile_cuda(source, {.target = GetParam(), .cache = &test::cache()});
             ASSERT_TRUE(ptx) << describe(ptx.error(), source);
             text = ptx->text;
         }

@@ -11,6 +11,7 @@
 #include <random>
 
 #include "ptxgraft/link.hpp"
+#include "support/cache.hpp"
 #include "support/emulator_machine.hpp"
 #include "support/kernel_text.hpp"
 
@@ -22,7 +23,7 @@ using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
 std::string compiled(const std::string& source, const std::string& target) {
-    auto ptx = compile_cuda(source, {.target = target});
+    auto ptx = compile_cuda(source, {.target = target, .cache = &test::cache()});
     if (!ptx) {
         ADD_FAILURE() << describe(ptx.error(), source);
         return {};

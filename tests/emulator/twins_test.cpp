@@ -14,6 +14,7 @@
 
 #include "ptxgraft/device.hpp"
 #include "ptxgraft/link.hpp"
+#include "support/cache.hpp"
 #include "support/files.hpp"
 #include "support/paths.hpp"
 #include "twins/twin.hpp"
@@ -67,9 +68,11 @@ Compiled compile_by_nvcc(const std::string& file, const Compilation& how) {
 
 Compiled compile_by_nvrtc(const std::string& file, const Compilation& how) {
     const std::string source = read_file(file);
-    auto ptx = compile_cuda(
-        source,
-        {.target = how.target, .include_dirs = {twins_dir}, .options = how.options, .file_name = file});
+    auto ptx = compile_cuda(source, {.target = how.target,
+                                     .include_dirs = {twins_dir},
+                                     .options = how.options,
+                                     .file_name = file,
+                                     .cache = &test::cache()});
     if (!ptx) return {.ptx = {}, .error = describe(ptx.error(), source)};
     return {.ptx = std::move(ptx->text), .error = {}};
 }

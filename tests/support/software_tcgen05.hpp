@@ -11,6 +11,7 @@
 #include <string>
 
 #include "ptxgraft/link.hpp"
+#include "support/cache.hpp"
 #include "support/files.hpp"
 #include "support/paths.hpp"
 
@@ -19,7 +20,8 @@ namespace ptxgraft::test {
 // The functions of tcgen05.cu, in PTX.
 inline const std::string& software_tensor_cores() {
     static const std::string functions = [] {
-        const auto ptx = compile_cuda(read_file(test::source_path("tests/support/tcgen05.cu")));
+        const auto ptx =
+            compile_cuda(read_file(test::source_path("tests/support/tcgen05.cu")), {.cache = &cache()});
         if (!ptx) throw std::runtime_error(describe(ptx.error()));
         const std::string head = ".address_size 64\n";
         const auto begin = ptx->text.find(head) + head.size();

@@ -7,6 +7,7 @@
 #include "ptxgraft/link.hpp"
 #include "ptxgraft/syntax.hpp"
 #include "ptxgraft/target.hpp"
+#include "support/cache.hpp"
 #include "template/sample.hpp"
 
 namespace ptxgraft {
@@ -17,6 +18,8 @@ using test::odd_dimensions;
 using test::pairs_of;
 using test::text_of;
 using testing::HasSubstr;
+
+const CudaOptions compilation{.cache = &test::cache()};
 
 std::vector<std::string> names() {
     std::vector<std::string> names;
@@ -103,7 +106,7 @@ TEST(LibraryNorm, GradientsOfLongRowsMoveHalfSectorsAtLeast) {
         const Device device = *Device::open("emulator:sm_90a", {.emulator = {.observer = &profile}});
         const Template from = *Template::find(name);
         const TemplateLaunch launch = *from.launch({{"rows", 3}, {"columns", 10240}, {"parts", 1}});
-        const auto kernel = from.skeleton()->graft({}, device, {.entry = from.entry()});
+        const auto kernel = from.skeleton({}, {}, compilation)->graft({}, device, {.entry = from.entry()});
         ASSERT_TRUE(kernel) << describe(kernel.error());
         std::vector<Buffer> buffers;
         for (const TemplateTensor& tensor : launch.tensors) {
@@ -137,7 +140,7 @@ constexpr std::size_t tried = 4, assembled = 4;
 TEST_P(Library, ManifestIsTrueOfTheSource) {
     for (const Choices& choices : pairs_of(from, assembled)) {
         SCOPED_TRACE(text_of(choices));
-        const auto skeleton = from.skeleton(choices);
+        const auto skeleton = from.skeleton(choices, {}, compilation);
         ASSERT_TRUE(skeleton) << describe(skeleton.error());
         for (const Site& site : skeleton->sites().sites) {
             const auto said = std::find_if(from.sites().begin(), from.sites().end(),
@@ -165,11 +168,11 @@ TEST_P(Library, CompilesForItsTargets) {
          {"sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_90a", "sm_100a", "sm_120a", "sm_121a"}) {
         const Architecture asked = *parse_architecture(target), least = *parse_architecture(from.target());
         const bool is_possible = is_of_one ? asked == least : asked.sm >= least.sm;
-        const auto skeleton = from.skeleton({}, target);
+        const auto skeleton = from.skeleton({}, target, compilation);
         ASSERT_EQ(skeleton.has_value(), is_possible) << target;
         if (!is_possible) continue;
-        const auto code =
-            skeleton->assemble({}, {.entry = from.entry(), .assemble = {.limits = {.spill_bytes = 0}}});
+        const auto code = skeleton->assemble(
+            {}, {.entry = from.entry(), .assemble = {.limits = {.spill_bytes = 0}}, .cache = &test::cache()});
         EXPECT_TRUE(code) << target << describe(code.error());
     }
 }
@@ -179,7 +182,7 @@ TEST_P(Library, EverySiteIsInSomeSource) {
     std::vector<std::string> missing;
     for (const TemplateSite& site : from.sites()) missing.push_back(site.name);
     for (const Choices& choices : pairs_of(from, assembled)) {
-        const auto skeleton = from.skeleton(choices);
+        const auto skeleton = from.skeleton(choices, {}, compilation);
         ASSERT_TRUE(skeleton) << describe(skeleton.error());
         std::erase_if(missing, [&](const std::string& name) { return skeleton->site(name) != nullptr; });
         if (missing.empty()) return;
@@ -192,12 +195,13 @@ TEST_P(Library, AssemblesWell) {
     const AssembleOptions options{.limits = {.spill_bytes = 0}};
     for (const Choices& choices : pairs_of(from, assembled)) {
         SCOPED_TRACE(text_of(choices));
-        const auto skeleton = from.skeleton(choices);
+        const auto skeleton = from.skeleton(choices, {}, compilation);
         ASSERT_TRUE(skeleton) << describe(skeleton.error());
         const std::vector<Graft> grafts = mild_stubs(from, *skeleton);
         for (const bool filled : {false, true}) {
-            const auto code = skeleton->assemble(filled ? grafts : std::vector<Graft>{},
-                                                 {.entry = from.entry(), .assemble = options});
+            const auto code =
+                skeleton->assemble(filled ? grafts : std::vector<Graft>{},
+                                   {.entry = from.entry(), .assemble = options, .cache = &test::cache()});
             ASSERT_TRUE(code) << describe(code.error());
             EXPECT_TRUE(code->cubin->losses.empty());
         }
@@ -217,9 +221,9 @@ TEST_P(Library, ComputesWhatItsReferenceDoes) {
     const std::vector<std::vector<std::uint64_t>> bases = {{33, 65, 40}, {130, 9, 24}, {1, 1, 1}};
     std::size_t number = 0;
     for (const Choices& choices : pairs_of(from, tried)) {
-        const auto skeleton = from.skeleton(choices);
+        const auto skeleton = from.skeleton(choices, {}, compilation);
         ASSERT_TRUE(skeleton) << describe(skeleton.error());
-        TrialOptions options{.choices = choices, .seed = ++number, .assemble = false};
+        TrialOptions options{.choices = choices, .seed = ++number, .cuda = compilation, .assemble = false};
         options.dimensions = odd_dimensions(from, choices, bases[number % bases.size()]);
         for (const bool filled : {false, true}) {
             if (filled) options.grafts = mild_stubs(from, *skeleton);

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "ptxgraft/template.hpp"
+#include "support/cache.hpp"
 #include "template/sample.hpp"
 
 namespace ptxgraft {
@@ -45,15 +46,16 @@ INSTANTIATE_TEST_SUITE_P(, SpareRegisters, testing::ValuesIn(all_that_is_said())
 
 TEST_P(SpareRegisters, AreThere) {
     const auto& [from, target] = GetParam();
-    const Cache cache = Cache::open({}).value();  // most sites have one skeleton in common
     for (const TemplateSite& site : from.sites()) {
         const auto said = site.spare_registers.find(target);
         if (said == site.spare_registers.end() || said->second == 0) continue;
         const Choices choices = from.choices_with(site.name).value();
         SCOPED_TRACE(site.name + " with " + text_of(choices));
-        const auto measured = from.measure_spare_registers(
-            choices, target,
-            {.sites = {site.name}, .most = said->second, .first = said->second, .graft = {.cache = &cache}});
+        const auto measured = from.measure_spare_registers(choices, target,
+                                                           {.sites = {site.name},
+                                                            .most = said->second,
+                                                            .first = said->second,
+                                                            .graft = {.cache = &test::cache()}});
         ASSERT_TRUE(measured) << describe(measured.error());
         ASSERT_EQ(measured->size(), 1u);
         EXPECT_EQ(measured->front().registers, said->second) << "; " << measured->front().loss;
@@ -108,13 +110,13 @@ TEST_P(OtherTunables, HaveRegistersForStubs) {
     const Template& from = GetParam();
     const Choices choices = test::pairs_of(from, 2).back();
     SCOPED_TRACE(text_of(choices));
-    const auto skeleton = from.skeleton(choices);
+    const auto skeleton = from.skeleton(choices, {}, {.cache = &test::cache()});
     ASSERT_TRUE(skeleton) << describe(skeleton.error());
     for (const Site& site : skeleton->sites().sites) {
         if (is_tight(from, site)) continue;
-        const auto code =
-            skeleton->assemble({Graft(site.name, mixed_stub(site))},
-                               {.entry = from.entry(), .assemble = {.limits = {.spill_bytes = 0}}});
+        const auto code = skeleton->assemble(
+            {Graft(site.name, mixed_stub(site))},
+            {.entry = from.entry(), .assemble = {.limits = {.spill_bytes = 0}}, .cache = &test::cache()});
         EXPECT_TRUE(code) << site.name << ": " << describe(code.error());
     }
 }

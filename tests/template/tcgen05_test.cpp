@@ -8,6 +8,7 @@
 
 #include "ptxgraft/dsl.hpp"
 #include "ptxgraft/kernel.hpp"
+#include "support/cache.hpp"
 #include "support/files.hpp"
 #include "support/paths.hpp"
 #include "template/sample.hpp"
@@ -58,7 +59,8 @@ class Software {
     test::TemporaryFolder folder_;
 };
 
-Expected<Trial> try_on_emulator(const Template& from, const TrialOptions& options) {
+Expected<Trial> try_on_emulator(const Template& from, TrialOptions options) {
+    options.cuda.cache = &test::cache();
     static const Device device = *Device::open(
         "emulator", {.emulator = {.checks = EmulatorChecks::all().with(EmulatorCheck::equal_stores)}});
     return try_template(from, device, options);
@@ -73,7 +75,7 @@ TEST(Tcgen05Template, ComputesWhatItsReferenceDoesInSoftware) {
         {33, 65, 40}, {130, 9, 24}, {35, 131, 136}, {1, 1, 1}};
     std::size_t number = 0;
     for (const Choices& choices : pairs_of(from, 8)) {
-        const auto skeleton = from.skeleton(choices);
+        const auto skeleton = from.skeleton(choices, {}, {.cache = &test::cache()});
         ASSERT_TRUE(skeleton) << describe(skeleton.error());
         TrialOptions options{.choices = choices, .seed = ++number, .assemble = false};
         options.dimensions = odd_dimensions(from, choices, bases[number % bases.size()]);
@@ -107,7 +109,7 @@ TEST(Tcgen05Template, GivesTheSiteItsOperands) {
             TrialOptions options = several_tiles(1);
             options.choices.insert_or_assign("output", output);
             options.dimensions["n"] = n, options.dimensions["batch"] = 2;
-            const auto skeleton = from.skeleton(options.choices);
+            const auto skeleton = from.skeleton(options.choices, {}, {.cache = &test::cache()});
             ASSERT_TRUE(skeleton) << describe(skeleton.error());
             const auto stub = stack::compile(
                 "acc row_scale mul.f32 col_scale mul.f32 bias add.f32 residual add.f32 "
@@ -188,7 +190,8 @@ std::ptrdiff_t count_of(const std::string& text, const std::string& expression) 
 TEST(Tcgen05Template, HasItsFences) {
     const Template from = Template::find("gemm/tcgen05", templates).value();
     for (const std::int64_t group : {1, 2}) {
-        const auto skeleton = from.skeleton({{"cta_group", group}, {"stages", 4}});
+        const auto skeleton =
+            from.skeleton({{"cta_group", group}, {"stages", 4}}, {}, {.cache = &test::cache()});
         ASSERT_TRUE(skeleton) << describe(skeleton.error());
         // Without the comments around inline asm, and the lines that stand between two of them.
         const std::string ptx =
