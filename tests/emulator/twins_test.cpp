@@ -16,6 +16,7 @@
 #include "ptxgraft/link.hpp"
 #include "support/cache.hpp"
 #include "support/files.hpp"
+#include "support/kept.hpp"
 #include "support/paths.hpp"
 #include "twins/twin.hpp"
 
@@ -50,19 +51,40 @@ struct Compiled {
     std::string ptx, error;
 };
 
+// What a command prints, and whether it succeeds.
+struct Printed {
+    std::string text;
+    bool is_right = false;
+};
+Printed print_of(const std::string& command) {
+    FILE* pipe = popen((command + " 2>&1").c_str(), "r");
+    if (pipe == nullptr) return {.text = "cannot start " + command};
+    std::string text;
+    for (char buffer[4096]; std::fgets(buffer, sizeof buffer, pipe) != nullptr;) text += buffer;
+    return {std::move(text), pclose(pipe) == 0};
+}
+
+// All that the PTX of a program is made of.
+std::string sources_of(const std::string& command, const std::string& file) {
+    static const std::string version = print_of(fmt::format("'{}' --version", nvcc)).text;
+    return fmt::format("{}\n{}\n{}\n{}\n{}", version, command, read_file(file),
+                       read_file(twins_dir + "/twin.hpp"), read_file(twins_dir + "/narrow.hpp"));
+}
+
 Compiled compile_by_nvcc(const std::string& file, const Compilation& how) {
-    const auto out = std::filesystem::temp_directory_path() / fmt::format("ptxgraft_twin_{}.ptx", getpid());
     std::string command = fmt::format("'{}' -ptx -std=c++20 -arch={} '-I{}'", nvcc, how.target, twins_dir);
     for (const auto& option : how.options) command += " '" + option + "'";
-    command += fmt::format(" '{}' -o '{}' 2>&1", file, out.string());
-    FILE* pipe = popen(command.c_str(), "r");
-    if (pipe == nullptr) return {.ptx = {}, .error = "cannot start " + nvcc};
-    std::string log;
-    for (char buffer[4096]; std::fgets(buffer, sizeof buffer, pipe) != nullptr;) log += buffer;
-    const int status = pclose(pipe);
+    command += fmt::format(" '{}'", file);
+    const std::string sources = sources_of(command, file);
+    if (auto ptx = test::kept(sources)) return {.ptx = std::move(*ptx), .error = {}};
+    const auto out = std::filesystem::temp_directory_path() / fmt::format("ptxgraft_twin_{}.ptx", getpid());
+    const Printed log = print_of(command + fmt::format(" -o '{}'", out.string()));
     Compiled compiled{.ptx = read_file(out.string()), .error = {}};
     std::filesystem::remove(out);
-    if (status != 0) compiled.error = command + '\n' + log;
+    if (log.is_right)
+        test::keep(sources, compiled.ptx);
+    else
+        compiled.error = command + '\n' + log.text;
     return compiled;
 }
 

@@ -1,24 +1,20 @@
 // What a ptxas says of PTX: each wrong line, or that there is none.
 #include "support/ptxas_oracle.hpp"
 
-#define XXH_INLINE_ALL
-#include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <numeric>
+#include <sstream>
 
 #include "ptxgraft/isa.hpp"
 #include "ptxgraft/link.hpp"
-#include "support/paths.hpp"
+#include "support/kept.hpp"
 
 namespace ptxgraft::oracle {
 namespace {
@@ -152,44 +148,20 @@ void check(const std::vector<std::string>& lines, const std::vector<std::size_t>
     check(lines, {middle, alive.end()}, setting, found);
 }
 
-// ---- what ptxas has said, kept in the build tree for later runs
-
-// By what is asked and who answers.
-std::string file_of(const std::vector<std::string>& lines, const Setting& setting) {
-    const Frame f = frame(setting);
-    std::string asked = nvptxcompiler()->version() + '\n' + f.before + f.behind;
-    for (const std::string& line : lines) asked += line + '\n';
-    const XXH128_hash_t hash = XXH3_128bits(asked.data(), asked.size());
-    return test::build_path(fmt::format("tests/cache/oracle/{:016x}{:016x}", hash.high64, hash.low64));
-}
-
-// A line for each message, "NUMBER MESSAGE", and a last one, which a file has that is whole.
-constexpr std::string_view last_row = "end";
-
-bool read_messages(const std::string& path, std::vector<std::string>& found) {
-    std::ifstream in(path, std::ios::binary);
-    std::vector<std::string> read(found.size());
-    for (std::string row; std::getline(in, row);) {
-        if (row == last_row) {
-            found = std::move(read);
-            return true;
-        }
-        std::size_t number = read.size();
-        const auto [end, _] = std::from_chars(row.data(), row.data() + row.size(), number);
-        if (number >= read.size() || end == row.data() + row.size()) return false;
-        read[number] = row.substr(static_cast<std::size_t>(end + 1 - row.data()));
-    }
-    return false;
-}
-
-void write_messages(const std::string& path, const std::vector<std::string>& found) {
+// A line for each message: "NUMBER MESSAGE".
+std::string text_of(const std::vector<std::string>& messages) {
     std::string text;
-    for (std::size_t i = 0; i < found.size(); ++i)
-        if (!found[i].empty()) text += fmt::format("{} {}\n", i, found[i]);
-    std::filesystem::create_directories(std::filesystem::path(path).parent_path());
-    const std::string draft = fmt::format("{}.{}", path, getpid());
-    std::ofstream(draft, std::ios::binary) << text << last_row << '\n';
-    std::filesystem::rename(draft, path);
+    for (std::size_t i = 0; i < messages.size(); ++i)
+        if (!messages[i].empty()) text += std::to_string(i) + " " + messages[i] + "\n";
+    return text;
+}
+std::vector<std::string> messages_of(const std::string& text, std::size_t count) {
+    std::vector<std::string> messages(count);
+    std::istringstream rows(text);
+    std::size_t number = 0;
+    for (std::string message; rows >> number && std::getline(rows >> std::ws, message);)
+        messages.at(number) = message;
+    return messages;
 }
 
 }  // namespace
@@ -226,16 +198,19 @@ Frame frame(const Setting& setting) {
 }
 
 std::vector<std::string> ptxas(const std::vector<std::string>& lines, const Setting& setting) {
+    const Frame f = frame(setting);
+    std::string asked =
+        "nvPTXCompiler " + nvptxcompiler()->version() + " about lines\n" + f.before + f.behind;
+    for (const std::string& line : lines) asked += line + "\n";
+    if (const auto answer = test::kept(asked)) return messages_of(*answer, lines.size());
     std::vector<std::string> found(lines.size());
-    const std::string kept = file_of(lines, setting);
-    if (read_messages(kept, found)) return found;
     constexpr std::size_t chunk = 20000;
     for (std::size_t begin = 0; begin < lines.size(); begin += chunk) {
         std::vector<std::size_t> alive(std::min(chunk, lines.size() - begin));
         std::iota(alive.begin(), alive.end(), begin);
         check(lines, alive, setting, found);
     }
-    write_messages(kept, found);
+    test::keep(asked, text_of(found));
     return found;
 }
 
