@@ -11,6 +11,7 @@
 #include "ptxgraft/kernel.hpp"
 #include "ptxgraft/template.hpp"
 #include "route_kernels.hpp"
+#include "support/cache.hpp"
 #include "template/sample.hpp"
 
 namespace ptxgraft {
@@ -386,7 +387,7 @@ TEST(LinkRoute, EverySiteOfEveryTemplate) {
     std::size_t linked_templates = 0;
     for (const Template& from : *all) {
         SCOPED_TRACE(from.name());
-        const auto skeleton = from.skeleton();
+        const auto skeleton = from.skeleton({}, {}, {.cache = &test::cache()});
         ASSERT_TRUE(skeleton) << describe(skeleton.error());
         std::vector<Graft> grafts;
         for (const Site& site : skeleton->sites().sites)

@@ -15,6 +15,7 @@
 #include "ptxgraft/syntax.hpp"
 #include "ptxgraft/template.hpp"
 #include "route_kernels.hpp"
+#include "support/cache.hpp"
 #include "template/sample.hpp"
 
 namespace ptxgraft {
@@ -297,14 +298,14 @@ TEST(Route, EverySiteOfEveryTemplateCanBeCalled) {
     EXPECT_GE(all->size(), 20u);
     for (const Template& from : *all) {
         SCOPED_TRACE(from.name());
-        const auto skeleton = from.skeleton();
+        const auto skeleton = from.skeleton({}, {}, {.cache = &test::cache()});
         ASSERT_TRUE(skeleton) << describe(skeleton.error());
         std::vector<Graft> grafts;
         for (const Site& site : skeleton->sites().sites)
             grafts.emplace_back(site.name, test::mild_stub(site));
         const auto rendered = skeleton->render_by(grafts, {.route = Route::call});
         ASSERT_TRUE(rendered) << describe(rendered.error());
-        const auto cubin = default_assembler().assemble(rendered->ptx);
+        const auto cubin = cached(default_assembler(), test::cache())->assemble(rendered->ptx);
         EXPECT_TRUE(cubin) << describe(cubin.error(), rendered->ptx);
         const auto kernel = skeleton->graft(grafts, *Device::open("emulator"),
                                             {.entry = from.entry(), .routes = {.route = Route::automatic}});

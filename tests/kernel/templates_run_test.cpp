@@ -11,6 +11,7 @@
 #include <random>
 
 #include "ptxgraft/kernel.hpp"
+#include "support/cache.hpp"
 #include "support/paths.hpp"
 
 namespace ptxgraft {
@@ -32,8 +33,8 @@ Floats random_floats(std::size_t count, unsigned seed) {
 }
 
 Skeleton skeleton_of(const char* path, const std::vector<std::string>& defines = {}) {
-    auto skeleton =
-        Skeleton::from_file((templates / path).string(), {.target = "sm_90a", .defines = defines});
+    auto skeleton = Skeleton::from_file((templates / path).string(),
+                                        {.target = "sm_90a", .defines = defines, .cache = &test::cache()});
     EXPECT_TRUE(skeleton) << describe(skeleton.error());
     return std::move(*skeleton);
 }
