@@ -170,7 +170,7 @@ constexpr std::array<Performance, 14> performance_rows = {{
     {".noreturn", 64, 30, 0, false, Place::func},
     {".abi_preserve", 90, 80, 1, false, Place::func, 237, true},
     {".abi_preserve_control", 90, 80, 1, false, Place::func, 11, true},
-    {".local_maxnreg", 90, 75, 1, false, Place::both},
+    {".local_maxnreg", 88, 10, 1, true, Place::both},
 }};
 const Performance* find_performance(std::string_view word) {
     const auto row = std::ranges::find(performance_rows, word, &Performance::word);
@@ -332,8 +332,9 @@ void Verifier::performance_directive(const Statement& f, const std::vector<Token
         report(Errc::directive_invalid, tokens[at].text, word + " stands once");
     if (row.place == Place::entry && !f.is_entry())
         report(Errc::directive_invalid, tokens[at].text, word + " belongs to an entry, not to a function");
-    if (row.place != Place::func && f.is_entry() && !f.is_definition())
-        report(Errc::directive_invalid, tokens[at].text, word + " stands with the body of an entry");
+    if (row.place != Place::func && !f.is_definition())
+        report(Errc::directive_invalid, tokens[at].text,
+               word + " stands with the body of " + (f.is_entry() ? "an entry" : "a function"));
     if (row.place == Place::func && f.is_entry())
         report(Errc::directive_invalid, tokens[at].text, word + " belongs to a function, not to an entry");
     if (row.word == ".maxnctapersm" && setting_.version >= 20)
