@@ -189,7 +189,8 @@ void InstructionVerifier::named_space(const Instruction& i, const Match& match) 
     const Space space = space_of_names(opcode);
     if (space == Space::none) return;
     for (const Operand& operand : i.operands) {
-        const bool is_named = operand.kind() == OperandKind::address || operand.kind() == OperandKind::sum;
+        const bool is_named = operand.kind() == OperandKind::address || operand.kind() == OperandKind::sum ||
+                              operand.kind() == OperandKind::element;
         const std::string_view name = is_named ? operand.base() : operand.text();
         const Symbol* symbol = names_.find(name);
         const bool is_variable =
