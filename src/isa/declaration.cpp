@@ -498,6 +498,7 @@ void Verifier::location(const TokenView& tokens) {
         return p;
     };
     if (tokens.size() >= 11) {
+        require(70, {10, 0}, span_of(tokens.text(0)), "the place that a function is inlined at");
         const std::size_t inlined_at = tokens.size() - 3;
         if (!locations_.contains(place(inlined_at)))
             report(Errc::directive_invalid, tokens.text(inlined_at),

@@ -60,6 +60,8 @@ const Match* InstructionVerifier::look_at(const Instruction& i) {
     if (i.opcode == "mov") function_address(i);
     if (i.opcode == "mov" || i.opcode == "cvta") parameter_address(i);
     if (i.opcode == "setp" && i.guard) guarded_sink(i);
+    if (i.opcode == "mbarrier" && i.has(".arrive") && i.operands.front().kind() == OperandKind::sink)
+        require(71, {80, 0}, i.operands.front().span(), "'_' for the state of an mbarrier");
     if (i.opcode == "ld" || i.opcode == "st") parameter_access(i);
     if (i.opcode == "mma" || i.opcode == "wmma" || i.opcode == "wgmma") fragments(i, *fitting);
     if (i.opcode == "tex" || i.opcode == "tld4" || i.opcode == "txq") {
