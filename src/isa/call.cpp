@@ -336,7 +336,9 @@ void InstructionVerifier::function_address(const Instruction& i) {
     const Operand& source = i.operands.back();
     const Symbol* const symbol =
         source.kind() == OperandKind::identifier ? names_.find(source.text()) : nullptr;
-    if (symbol == nullptr || symbol->kind != SymbolKind::function || symbol->declaration.is_entry()) return;
+    if (symbol == nullptr || symbol->kind != SymbolKind::function) return;
+    if (symbol->declaration.is_entry()) return require(31, {35, 0}, source.span(), "the address of an entry");
+    require(21, {20, 0}, source.span(), "the address of a function");
     if (!setting_.has_abi) return needs_abi(source.span(), "the address of a function");
     const auto look_at = [&](const std::vector<Statement::Parameter>& all, std::string_view what) {
         for (std::size_t k = 0; k < all.size(); ++k)

@@ -346,16 +346,23 @@ void Verifier::variable_type(const Statement::Variable& v) {
                    ".f16x2, .f32 or .f64");
     if (!is_reg && type == RegisterType::pred)
         report(Errc::declaration_invalid, v.type, "a predicate can only be a register (.reg)");
-    if (v.vector != 1 && v.vector != 2 && v.vector != 4)
-        report(Errc::declaration_invalid, v.type, "a vector has 2 or 4 elements");
-    if (v.vector > 1 && type == RegisterType::pred)
-        report(Errc::declaration_invalid, v.type, "there are no vectors of predicates");
-    if (v.vector > 1 && variable_kind(v.type) != SymbolKind::variable)
-        report(Errc::declaration_invalid, v.type, "there are no vectors of " + std::string(v.type));
+    vector_shape(v.type, v.vector);
     if (v.vector > 1 && v.space == ".param")
         report(Errc::declaration_invalid, v.type, "there are no vectors in .param; declare an array");
-    if (v.vector > 1 && type != RegisterType::none && info(type).bits * v.vector > 128)
-        report(Errc::declaration_invalid, v.type, "a vector has at most 128 bits");
+}
+
+// PTX ISA 5.4.2, of variables and parameters.
+void Verifier::vector_shape(std::string_view word, std::uint32_t count) {
+    if (count == 1) return;
+    const RegisterType type = type_of(word);
+    if (count != 2 && count != 4)
+        return report(Errc::declaration_invalid, word, "a vector has 2 or 4 elements");
+    if (type == RegisterType::pred)
+        report(Errc::declaration_invalid, word, "there are no vectors of predicates");
+    if (variable_kind(word) != SymbolKind::variable)
+        report(Errc::declaration_invalid, word, "there are no vectors of " + std::string(word));
+    if (type != RegisterType::none && info(type).bits * count > 128)
+        report(Errc::declaration_invalid, word, "a vector has at most 128 bits");
 }
 
 void Verifier::declarator(const Statement& statement, const Statement::Variable& v,
@@ -491,6 +498,7 @@ void Verifier::location(const TokenView& tokens) {
         return p;
     };
     if (tokens.size() >= 11) {
+        require(70, {10, 0}, span_of(tokens.text(0)), "the place that a function is inlined at");
         const std::size_t inlined_at = tokens.size() - 3;
         if (!locations_.contains(place(inlined_at)))
             report(Errc::directive_invalid, tokens.text(inlined_at),

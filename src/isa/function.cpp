@@ -170,7 +170,7 @@ constexpr std::array<Performance, 14> performance_rows = {{
     {".noreturn", 64, 30, 0, false, Place::func},
     {".abi_preserve", 90, 80, 1, false, Place::func, 237, true},
     {".abi_preserve_control", 90, 80, 1, false, Place::func, 11, true},
-    {".local_maxnreg", 90, 75, 1, false, Place::both},
+    {".local_maxnreg", 88, 10, 1, true, Place::both},
 }};
 const Performance* find_performance(std::string_view word) {
     const auto row = std::ranges::find(performance_rows, word, &Performance::word);
@@ -206,8 +206,7 @@ void Verifier::no_return(const Statement& f, const std::vector<Token>& tokens) {
 }
 
 void Verifier::parameter_shape(const Statement& f, const Statement::Parameter& p) {
-    if (p.vector != 1 && p.vector != 2 && p.vector != 4)
-        report(Errc::declaration_invalid, p.type, "a vector has 2 or 4 elements");
+    vector_shape(p.type, p.vector);
     if (p.count > 0xFFFFFFFFu)
         report(Errc::declaration_invalid, p.name, "an array has at most 4294967295 elements");
     if (f.kind() != syntax::StatementKind::function) {  // a prototype declares nothing
@@ -215,18 +214,19 @@ void Verifier::parameter_shape(const Statement& f, const Statement::Parameter& p
             report(Errc::declaration_invalid, p.space, "parameters are declared in .reg or .param");
         return;
     }
-    if (syntax::is_handle(p.type) && !f.is_entry() && linkage_of(f.tokens()) != ".extern")
+    if (p.name == "_" && !f.is_entry())
+        report(Errc::declaration_invalid, p.name,
+               "a parameter of a function has a name; only those of a .callprototype may be '_'");
+    type_version(p.type);
+    if (!f.is_definition()) return;  // ptxas makes no variables of its parameters
+    if (syntax::is_handle(p.type) && !f.is_entry())
         report(Errc::declaration_invalid, p.type,
                "a " + std::string(p.type) + " is passed to entries alone; pass its address in a .b64");
     else if (p.space == ".reg" && syntax::is_handle(p.type))
         report(Errc::declaration_invalid, p.type,
                "a " + std::string(p.type) + " is no type of a register; pass its address in a .b64");
-    if (p.name == "_" && !f.is_entry())
-        report(Errc::declaration_invalid, p.name,
-               "a parameter of a function has a name; only those of a .callprototype may be '_'");
     if (!f.is_entry() && p.space == ".param" && p.align > most_param_alignment)
         report(Errc::declaration_invalid, p.name, "parameters are aligned to 1, 2, 4 … 128 bytes");
-    type_version(p.type);
     const syntax::TypeRow* const row = syntax::find_type(p.type);
     const RegisterType type = type_of(row);
     if (row != nullptr && !syntax::is_handle(p.type) &&
@@ -266,16 +266,18 @@ void Verifier::declare_parameters(const Statement& f) {
         if (f.is_entry() && p.space != ".param")
             return report(Errc::declaration_invalid, p.name,
                           "parameter " + quote(p.name) + " of an entry is declared in .param");
-        if (p.type == ".pred" && p.space != ".reg")
+        const bool is_array = p.count != 0 || p.is_open;
+        if (p.type == ".pred" && (is_array || (p.space != ".reg" && f.is_definition())))
             return report(Errc::declaration_invalid, p.type,
                           "a predicate can only be a register; pass a .b32");
         if (p.name.empty() || p.name == "_" || !may_be_declared(p.name, true)) return;
-        if (f.is_entry()) sampler(p.type);
+        if (f.is_entry() && f.is_definition()) sampler(p.type);
         Symbol symbol = parameter_symbol(p);
         symbol.is_input = is_input;
         symbol.is_return = !is_input;
         if (symbol.kind == SymbolKind::reg && symbol.type == RegisterType::none) return;  // which was said
-        if (const Symbol* const before = symbols_.declare(p.name, symbol)) redeclared(p.name, before);
+        const Symbol* const before = symbols_.declare(p.name, symbol);
+        if (before != nullptr && f.is_definition()) redeclared(p.name, before);
     };
     const std::vector<Statement::Parameter> returns = f.return_parameters(), parameters = f.parameters();
     const std::vector<Token> tokens = f.tokens();
@@ -284,6 +286,10 @@ void Verifier::declare_parameters(const Statement& f) {
     if (f.is_entry() && linkage_of(tokens) != ".extern") parameter_bytes(parameters);
     for (const auto& p : returns) declare(p, false);
     for (const auto& p : parameters) declare(p, true);
+    for (std::size_t i = 1; i < tokens.size(); ++i)
+        if (tokens[i].text == ".align" && syntax::find_type(tokens[i - 1].text) != nullptr && !f.is_entry())
+            report(Errc::declaration_invalid, tokens[i].text,
+                   "behind the type, .align belongs to the parameters of entries; write it before the type");
     for (const Token& token : tokens) {
         if (token.text == ".ptr" || token.text == ".attribute") directive_since(token.text);
         if (token.text == ".ptr" && !f.is_entry())
@@ -332,8 +338,9 @@ void Verifier::performance_directive(const Statement& f, const std::vector<Token
         report(Errc::directive_invalid, tokens[at].text, word + " stands once");
     if (row.place == Place::entry && !f.is_entry())
         report(Errc::directive_invalid, tokens[at].text, word + " belongs to an entry, not to a function");
-    if (row.place != Place::func && f.is_entry() && !f.is_definition())
-        report(Errc::directive_invalid, tokens[at].text, word + " stands with the body of an entry");
+    if (row.place != Place::func && !f.is_definition())
+        report(Errc::directive_invalid, tokens[at].text,
+               word + " stands with the body of " + (f.is_entry() ? "an entry" : "a function"));
     if (row.place == Place::func && f.is_entry())
         report(Errc::directive_invalid, tokens[at].text, word + " belongs to a function, not to an entry");
     if (row.word == ".maxnctapersm" && setting_.version >= 20)

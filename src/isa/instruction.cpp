@@ -60,6 +60,8 @@ const Match* InstructionVerifier::look_at(const Instruction& i) {
     if (i.opcode == "mov") function_address(i);
     if (i.opcode == "mov" || i.opcode == "cvta") parameter_address(i);
     if (i.opcode == "setp" && i.guard) guarded_sink(i);
+    if (i.opcode == "mbarrier" && i.has(".arrive") && i.operands.front().kind() == OperandKind::sink)
+        require(71, {80, 0}, i.operands.front().span(), "'_' for the state of an mbarrier");
     if (i.opcode == "ld" || i.opcode == "st") parameter_access(i);
     if (i.opcode == "mma" || i.opcode == "wmma" || i.opcode == "wgmma") fragments(i, *fitting);
     if (i.opcode == "tex" || i.opcode == "tld4" || i.opcode == "txq") {
@@ -189,7 +191,8 @@ void InstructionVerifier::named_space(const Instruction& i, const Match& match) 
     const Space space = space_of_names(opcode);
     if (space == Space::none) return;
     for (const Operand& operand : i.operands) {
-        const bool is_named = operand.kind() == OperandKind::address || operand.kind() == OperandKind::sum;
+        const bool is_named = operand.kind() == OperandKind::address || operand.kind() == OperandKind::sum ||
+                              operand.kind() == OperandKind::element;
         const std::string_view name = is_named ? operand.base() : operand.text();
         const Symbol* symbol = names_.find(name);
         const bool is_variable =

@@ -281,14 +281,18 @@ class Checker {
         const RegisterType type = element_type(index);
         if (type != RegisterType::none && info(type).kind == TypeClass::floating)
             return problem(Kind::type, &index, &rule, symbols_.find(index.text()));
+        if (index.constant() && !index.constant()->is_integer())
+            return problem(Kind::constant_kind, &index, &rule);
         for (const Operand& element : operand.children())
             if (auto p = mixed(rule, element)) return p;
         return std::nullopt;
     }
     std::optional<OperandProblem> mixed(const OperandRule& rule, const Operand& element) {
         const RegisterType type = element_type(element);
-        if (type == RegisterType::none)
-            return element.kind() == OperandKind::immediate ? std::nullopt : value(rule, element);
+        if (type == RegisterType::none && element.kind() == OperandKind::immediate)
+            return element.constant() ? std::nullopt
+                                      : std::optional(problem(Kind::constant_value, &element, &rule));
+        if (type == RegisterType::none) return value(rule, element);
         const bool fits = info(type).bits == info(match_.type(rule.type)).bits &&
                           type != RegisterType::pred && type != RegisterType::f16x2;
         return fits ? std::nullopt

@@ -31,7 +31,8 @@ bool fits(const DataType& type, std::uint64_t value, bool is_negative, bool is_a
     if (is_negative && is_alone && value == 0) return type.word == ".b64";
     return is_negative ? value <= type.smallest : (value & 0xFFFFFFFF) <= type.largest;
 }
-constexpr std::uint16_t first_with_labels = 70, first_with_negative = 75, first_with_differences = 75;
+constexpr std::uint16_t first_with_sums = 32, first_with_labels = 70, first_with_negative = 75,
+                        first_with_differences = 75;
 
 bool is_name(Lexeme kind) { return kind == Lexeme::identifier || kind == Lexeme::directive; }
 
@@ -107,6 +108,8 @@ std::size_t Verifier::section_data(const TokenView& tokens, std::size_t at) {
                    "a " + std::string(word) + " holds no address; .b32 and .b64 do");
         if (tokens.kind(begin) == Lexeme::minus)
             section_version(value, first_with_negative, "a negative number in a section");
+        if (is_address && tokens.kind(at - 2) == Lexeme::plus)
+            section_version(value, first_with_sums, "a number that is added to a label");
         if (is_address && is_difference(tokens, begin, at)) {
             section_version(value, first_with_differences, "a difference of labels");
             if (is_debug_ && tokens.text(1) != ".debug_info" && tokens.text(1) != ".debug_line")

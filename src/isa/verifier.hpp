@@ -43,6 +43,7 @@ class Verifier : private InstructionVerifier {
     [[nodiscard]] const Symbol* declared_before(const syntax::Statement& function) const;
     static constexpr std::uint32_t most_param_alignment = 128;
     void type_version(std::string_view type);
+    void vector_shape(std::string_view word, std::uint32_t count);
     void file(const syntax::TokenView& tokens);
     void location(const syntax::TokenView& tokens);
     void parameter_shapes(const syntax::Statement& function,

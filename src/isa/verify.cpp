@@ -78,6 +78,7 @@ void Verifier::statement(const Statement& s, StatementKind kind) {
                 declare_label(s, symbol);
             return;
         case StatementKind::address_size:
+            require(23, {10, 0}, s.span(), ".address_size");
             if (setting_.address_size != 32 && setting_.address_size != 64)
                 report(Errc::directive_invalid, s.span(), ".address_size is 32 or 64");
             return;

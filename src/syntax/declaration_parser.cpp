@@ -168,7 +168,7 @@ bool Parser::function_head(bool is_entry) {
     if (!is_entry && kind() == L::open_paren && !parameters()) return false;
     if (!require_name("a function name")) return false;
     if (kind() == L::open_paren && !parameters()) return false;
-    return is_entry ? entry_limits() : function_abi();
+    return is_entry ? entry_limits() : function_abi() && function_limit();
 }
 
 // A body, or a prototype's `;`, which ptxas does not ask for.
@@ -236,7 +236,7 @@ bool Parser::entry_limits() {
         if (row.kind == C::pragma) {
             ++at_;
             if (!strings() || !require(L::semicolon, "';' after .pragma")) return false;
-        } else if (row.kind != C::entry_limit) {
+        } else if (row.kind != C::entry_limit && row.kind != C::register_limit) {
             return true;
         } else if (!limit(row)) {
             return false;
@@ -252,6 +252,12 @@ bool Parser::function_abi() {
         if (row.kind != C::function_abi || (row.arguments == 0 && !first)) return true;
         if (!limit(row)) return false;
     }
+}
+
+// `.local_maxnreg N`, which stands last, and once
+bool Parser::function_limit() {
+    const Directive& row = directive_here();
+    return row.kind != C::register_limit || limit(row);
 }
 
 bool Parser::limit(const Directive& row) {

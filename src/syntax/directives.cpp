@@ -48,6 +48,7 @@ constexpr Directive own_rows[] = {
     {".reqnctapercluster", C::entry_limit, true, 3},
     {".maxclusterrank", C::entry_limit, true, 1},
     {".blocksareclusters", C::entry_limit, true, 0},
+    {".local_maxnreg", C::register_limit, true, 1},  // PTX ISA 8.8
     {".noreturn", C::function_abi, true, 0},
     {".abi_preserve", C::function_abi, true, 1},
     {".abi_preserve_control", C::function_abi, true, 1},

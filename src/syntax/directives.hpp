@@ -31,6 +31,7 @@ enum class DirectiveClass : std::uint8_t {
     prototype,       // `.callprototype`
     entry_limit,     // between an entry's head and its body, with integers
     function_abi,    // behind a function's head
+    register_limit,  // before the body of an entry or, behind the rest, of a function
     part,            // a word inside of another directive
 };
 
@@ -38,7 +39,7 @@ struct Directive {
     std::string_view word;
     DirectiveClass kind = DirectiveClass::unknown;
     bool reserved = false;       // ptxas takes it for no modifier of an instruction
-    std::uint8_t arguments = 0;  // of entry_limit and function_abi: how many integers at most
+    std::uint8_t arguments = 0;  // of limits and function_abi: how many integers at most
 };
 
 /// The row of a word; one of kind `unknown` for words that are in no row.

@@ -236,6 +236,7 @@ bool Parser::directive_statement(std::uint32_t first) {
         case C::attribute: return declaration(first);
         case C::entry_limit:
         case C::function_abi:
+        case C::register_limit:
             return misplaced(std::string(row.word).append(" belongs between a function's head and its body"));
         case C::unknown:
         case C::vector:

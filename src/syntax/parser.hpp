@@ -129,6 +129,7 @@ class Parser {
     bool pointer();
     bool entry_limits();
     bool function_abi();
+    bool function_limit();
     bool limit(const Directive& row);
 
     // --- operands

@@ -26,6 +26,7 @@ bool begins_statement(C kind) {
         case C::pointer:
         case C::entry_limit:
         case C::function_abi:
+        case C::register_limit:
         case C::part: return false;
         default: return true;
     }
