@@ -23,10 +23,10 @@ void AsyncChecks::begin_copy(unsigned lane, const AsyncCompletion& completion) {
     agent_.id = completion.is_store ? checker.agents.bulk_stores() : checker.agents.async_proxy();
     agent_.is_store = completion.is_store;
     agent_.lane = Agents::proxy_lane(completion.mbarrier);
-    Clock known(checker.order.size());
-    checker.order.release(warp_.number(), 1u << lane, false, known);
-    checker.order.acquire(agent_.id, ~0u, true, known);
-    if (!completion.is_store) return;
+    if (!completion.is_store) {
+        known_ = Clock(checker.order.size());
+        return checker.order.release(warp_.number(), 1u << lane, false, known_);
+    }
     ThreadBulkStores& stores = checker.bulk_stores(warp_.number(), lane);
     stores.issued = checker.order.now(agent_.id);
     stores.pc = warp_.pc();
@@ -68,7 +68,10 @@ void AsyncChecks::finish_async_at(Space space, std::uint64_t address) {
     if (!is_on_) return;
     Checker& checker = *warp_.cta().checker();
     const Place where = warp_.memory().common_place(space, address);
-    checker.order.release(agent_.id, 1u << agent_.lane, false, checker.phases(where.address).near.arrived);
+    // What other threads had it copy is not known to those who wait for this one's copy.
+    Clock& arrived = checker.phases(where.address).near.arrived;
+    arrived.join(known_);
+    arrived.accesses.raise(agent_.id, 1u << agent_.lane, checker.order.close(agent_.id));
 }
 
 // An arrival with the scope .cta, from another CTA than the mbarrier's, is morally strong with no wait.

@@ -81,7 +81,8 @@ class AsyncChecks {
     struct {
         unsigned id = 0, lane = 0;
         bool is_store = false;
-    } agent_;  // of the order, which copies now
+    } agent_;      // of the order, which copies now
+    Clock known_;  // to who waits for the copy: what the lane knew and did before it
 };
 
 }  // namespace ptxgraft::emulator

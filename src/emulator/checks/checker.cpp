@@ -70,8 +70,8 @@ void Checker::forget_accesses() {
 
 Epoch Checker::initialise(unsigned warp, unsigned lane) {
     initialisers_.push_back(epoch(warp, lane, 0));
-    const Epoch made = epoch(agents.initialiser(), lane, order.advance(agents.initialiser()));
-    order.learn(warp, 1u << lane, false, made.agent, 1u << lane, made.time);
+    const Epoch made = agents.initialiser(warp, lane, static_cast<WarpTime>(initialisers_.size()));
+    order.learn(warp, 1u << lane, false, made.agent, 1u << made.lane, made.time);
     return made;
 }
 
@@ -79,7 +79,7 @@ std::optional<Epoch> Checker::last_initialised(unsigned warp, unsigned lane) con
     for (std::size_t time = initialisers_.size(); time > 0; --time) {
         const Epoch& by = initialisers_[time - 1];
         if (by.agent == warp && by.lane == lane)
-            return epoch(agents.initialiser(), lane, static_cast<WarpTime>(time));
+            return agents.initialiser(warp, lane, static_cast<WarpTime>(time));
     }
     return std::nullopt;
 }

@@ -87,10 +87,11 @@ class Agents {
         bool async_proxy = false;  ///< that one and bulk stores, which there is a number for in any case
     };
     Agents(std::uint32_t ctas, std::uint32_t warps_of_cta, Asynchronous what)
-        : warps_(ctas * warps_of_cta),
+        : ctas_(ctas),
+          warps_(ctas * warps_of_cta),
           warps_of_cta_(warps_of_cta),
           warpgroups_of_cta_((warps_of_cta + 3) / 4),
-          size_(warps_ + 3),
+          size_(warps_ + 2 + ctas),
           is_synchronous_(!what.copies && !what.wgmma && !what.async_proxy) {
         if (what.copies) {
             copiers_ = size_;
@@ -118,8 +119,15 @@ class Agents {
     [[nodiscard]] unsigned bulk_stores() const { return warps_ + 1; }
     static constexpr unsigned reads_lane = 0, writes_lane = 1;
     /// Who writes mbarrier objects for the threads that initialise them: a fence may order that alone
-    /// (fence.mbarrier_init). Every object that is initialised has a time.
-    [[nodiscard]] unsigned initialiser() const { return warps_ + 2; }
+    /// (fence.mbarrier_init). Every object that is initialised has a time. One for each CTA, with a lane for
+    /// each thread of a warp, and another one for the same thread of the next warp: who made an object knows
+    /// nothing of those that other warps made before.
+    [[nodiscard]] Epoch initialiser(unsigned warp, unsigned lane, WarpTime time) const {
+        return epoch(warps_ + 2 + warp / warps_of_cta_, (warp % warps_of_cta_ + lane) % lane_count, time);
+    }
+    [[nodiscard]] bool is_initialiser(unsigned agent) const {
+        return agent >= warps_ + 2 && agent < warps_ + 2 + ctas_;
+    }
 
     [[nodiscard]] unsigned copiers() const { return copiers_; }  ///< 0: there are none
     [[nodiscard]] unsigned copier(unsigned warp) const { return copiers_ + warp; }
@@ -132,7 +140,7 @@ class Agents {
     [[nodiscard]] bool is_warpgroup(unsigned agent) const { return warpgroups_ != 0 && agent >= warpgroups_; }
 
   private:
-    unsigned warps_, warps_of_cta_, warpgroups_of_cta_, size_;
+    unsigned ctas_, warps_, warps_of_cta_, warpgroups_of_cta_, size_;
     bool is_synchronous_;
     unsigned copiers_ = 0, warpgroups_ = 0;  // the first ones
 };
@@ -208,7 +216,7 @@ class Checker {
   private:
     std::size_t shadow_bytes_;
     std::unordered_map<std::uint64_t, Phases> phases_;
-    std::vector<Epoch> initialisers_;                             // by the initialiser's time, from 1
+    std::vector<Epoch> initialisers_;                             // by the time of that, from 1
     std::unordered_map<unsigned, ThreadBulkStores> bulk_stores_;  // by thread
     std::vector<ThreadCopies> copies_;
     std::array<WgmmaReads, 64> wgmma_reads_;

@@ -9,15 +9,14 @@
 namespace ptxgraft::emulator {
 namespace {
 
-// It reads and writes registers, and nothing else; a parameter of the kernel is as good as a constant.
+// It reads and writes registers, and nothing else; a parameter is as good as a constant, wherever its address
+// stands.
 bool is_pure(const Program& program, const Operation& operation) {
     if (operation.function != nullptr || operation.execute == execute_local_address) return true;
     const bool loads =
         std::ranges::any_of(std::initializer_list<std::uint32_t>{1, 2, 4, 8, 16},
                             [&](std::uint32_t bytes) { return operation.execute == load_operation(bytes); });
-    if (!loads) return false;
-    const Access& access = program.access_of(operation);
-    return access.space == Space::param && !access.has_base;
+    return loads && program.access_of(operation).space == Space::param;
 }
 
 }  // namespace

@@ -90,7 +90,7 @@ std::string RaceChecks::describe_other(const Race& race, unsigned lane) const {
     const Epoch& who = race.other;
     const std::string what = fmt::format("{}, {}", describe_instruction(race.pc), word_for(race.other_kind));
     if (who.agent < agents.warps()) return fmt::format("{} by {}", what, thread_of(who.agent, who.lane));
-    if (who.agent == agents.initialiser()) {
+    if (agents.is_initialiser(who.agent)) {
         const Epoch by = checker.initialiser(who);
         return fmt::format("{} by {}", what, thread_of(by.agent, by.lane));
     }
@@ -140,7 +140,7 @@ bool RaceChecks::report_races(EmulatorCheck of, std::span<const Race> races, con
     WarpChecks& checks = warp_.checks();
     const Agents& agents = warp_.cta().checker()->agents;
     for (const Race& race : races) {
-        const bool is_async = race.other.agent >= agents.warps() && race.other.agent != agents.initialiser();
+        const bool is_async = race.other.agent >= agents.warps() && !agents.is_initialiser(race.other.agent);
         const EmulatorCheck check = race.stores_are_equal ? EmulatorCheck::equal_stores
                                     : is_async            ? EmulatorCheck::async
                                                           : of;
