@@ -112,5 +112,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, resident_blocks<32>)
         addresses_of(y) | arrays.x0.address() | arrays.x1.address() | arrays.x2.address();
     const Share share(piece.end, are_aligned(lengths, addresses), piece.begin);
     apply(arrays, share, share.held_part());
+#pragma unroll 1
     for (auto part = share.rest(); share.has(part); part = share.next(part)) apply(arrays, share, part);
 }

@@ -59,6 +59,7 @@ __device__ void epilogue(const Input& input, const Share& share, Part<n> part, O
 // Sums over rows, of f32: held columns in registers, those of the rest in memory, which no other thread
 // touches; 16 bytes at a time where rows begin at such.
 __device__ inline void clear_rest(const Share& share, float* sums) {
+#pragma unroll 1
     for (auto part = share.rest(); share.has(part); part = share.next(part)) {
         for (unsigned e = 0; e < element_width; e += 4)
             store_16_if(share.is_aligned, sums + part.at(0, e), {});

@@ -22,6 +22,7 @@ __device__ float mean_of(const Input& input, const Share& share, const Values<he
                          RowSlots<1>& slots, unsigned turn, Function f) {
     float sum[1] = {0};
     add_all(share, share.held_part(), values, sum[0], f);
+#pragma unroll 1
     for (auto part = share.rest(); share.has(part); part = share.next(part)) {
         Values<1> more;
         prologue(input, part, load(input, share, part), more);
@@ -78,6 +79,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, resident_blocks<16>)
     const Output output{row_of(y, row, columns), row_of(sum, row, columns), row, mean,
                         rsqrtf(variance + eps)};
     write(output, share, share.held_part(), values, weights, biases);
+#pragma unroll 1
     for (auto part = share.rest(); share.has(part); part = share.next(part)) {
         Values<1> more;
         Vectors<1> weights_of_more, biases_of_more;

@@ -79,6 +79,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, resident_blocks<8>)
         read(input, share, share.held_part(), operands);
         float sum[1] = {0};
         add_x(share, share.held_part(), operands, sum[0]);
+#pragma unroll 1
         for (auto part = share.rest(); share.has(part); part = share.next(part)) {
             Operands<1> more;
             read(input, share, part, more);
@@ -89,6 +90,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, resident_blocks<8>)
 
         float sums[3] = {0, 0, 0};
         add_products(share, share.held_part(), operands, mean, sums);
+#pragma unroll 1
         for (auto part = share.rest(); share.has(part); part = share.next(part)) {
             Operands<1> more;
             read(input, share, part, more);
@@ -100,6 +102,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, resident_blocks<8>)
                                     __fdividef(sums[2], count) * scale};
 
         finish(input, share, share.held_part(), operands, statistics, dweight_of_held, dbias_of_held);
+#pragma unroll 1
         for (auto part = share.rest(); share.has(part); part = share.next(part)) {
             Operands<1> more;
             Values<1> dweight_of_more{}, dbias_of_more{};

@@ -54,6 +54,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, resident_blocks<32>)
     prologue(input, share.held_part(), loaded, values);
     float squares[1] = {0};
     add_squares(share, share.held_part(), values, squares[0]);
+#pragma unroll 1
     for (auto part = share.rest(); share.has(part); part = share.next(part)) {
         Values<1> more;
         prologue(input, part, load(input, share, part), more);
@@ -65,6 +66,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, resident_blocks<32>)
     const float mean = __fdividef(squares[0], static_cast<float>(columns));
     const Output output{row_of(y, row, columns), row_of(sum, row, columns), row, rsqrtf(mean + eps)};
     write(output, share, share.held_part(), values, weights);
+#pragma unroll 1
     for (auto part = share.rest(); share.has(part); part = share.next(part)) {
         Values<1> more;
         Vectors<1> weights_of_more;

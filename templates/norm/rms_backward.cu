@@ -57,6 +57,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, resident_blocks<16>)
         read(input, share, share.held_part(), operands);
         float sums[2] = {0, 0};
         add_products(share, share.held_part(), operands, sums);
+#pragma unroll 1
         for (auto part = share.rest(); share.has(part); part = share.next(part)) {
             Operands<1> more;
             read(input, share, part, more);
@@ -68,6 +69,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, resident_blocks<16>)
         const float scale = rsqrtf(__fdividef(sums[0], count) + eps);
         const float mean = __fdividef(sums[1], count) * scale;
         finish(input, share, share.held_part(), operands, scale, mean, sums_of_held);
+#pragma unroll 1
         for (auto part = share.rest(); share.has(part); part = share.next(part)) {
             Operands<1> more;
             Values<1> sums_of_more{};

@@ -15,6 +15,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, resident_blocks<64>)
     Statistics statistics;
     initial(statistics);
     // 64 bits: one step past the end may be more than 2^32.
+#pragma unroll 1
     for (unsigned long long begin = 1ull * blockIdx.x * held * block_step; begin < n;
          begin += 1ull * gridDim.x * held * block_step) {
         Vectors<held> words;
@@ -41,6 +42,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, resident_blocks<64>)
     if (!is_last(ticket, gridDim.x)) return;
 
     initial(statistics);
+#pragma unroll 1
     for (unsigned block = threadIdx.x; block < gridDim.x; block += threads) {
         const Statistics others = {partials[2 * block], partials[2 * block + 1]};
         Combine{}(statistics, others);

@@ -20,6 +20,7 @@ using VectorStatistics = Statistics[element_width];
 // The rows from `first` on, `apart` rows from one to the next.
 __device__ void add_rows(const Element* x, unsigned rows, unsigned columns, unsigned column, unsigned first,
                          unsigned apart, VectorStatistics& statistics) {
+#pragma unroll 1
     for (unsigned long long row = first; row < rows; row += 1ull * held * apart) {
         Words words[held];
         for (unsigned i = 0; i < held; ++i)
@@ -39,6 +40,7 @@ __device__ void add_rows(const Element* x, unsigned rows, unsigned columns, unsi
 // The same where rows do not begin at multiples of 16 bytes, a row at a time.
 __device__ void add_unaligned_rows(const Element* x, unsigned rows, unsigned columns, unsigned column,
                                    unsigned first, unsigned apart, VectorStatistics& statistics) {
+#pragma unroll 1
     for (unsigned long long row = first; row < rows; row += apart) {
         float values[element_width];
         hardware::unpack<Element>(

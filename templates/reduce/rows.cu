@@ -33,9 +33,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, resident_blocks<64>)
     Statistics statistics;
     initial(statistics);
     if (share.is_aligned) {
+#pragma unroll 1
         for (Part<held> part{share.first}; part.column < columns; part.column += held * step)
             add(x_of_row, row, share, part, statistics);
     } else {
+#pragma unroll 1
         for (auto part = share.rest(); share.has(part); part = share.next(part))
             add(x_of_row, row, share, part, statistics);
     }

@@ -98,7 +98,9 @@ struct Share {
 
     __device__ Part<held> held_part() const { return {is_aligned ? first : columns}; }
 
+    // #pragma unroll 1
     // for (auto part = share.rest(); share.has(part); part = share.next(part))
+    // Without the pragma NVRTC unrolls such loops from sm_100 on, and copies their sites.
     __device__ Part<1> rest() const { return {is_aligned ? first + held * step : first}; }
     __device__ bool has(Part<1> part) const { return any_length && part.column < columns; }
     __device__ Part<1> next(Part<1> part) const { return {part.column + step}; }

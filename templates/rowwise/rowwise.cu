@@ -103,6 +103,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, resident_blocks<16>)
     PTXGRAFT_SITE("initial", "mov.f32 _s, 0f00000000; mov.f32 _t, 0f00000000;", out(f32, s, statistics[0]),
                   out(f32, t, statistics[1]));
     reduce(input, share, share.held_part(), values, statistics);
+#pragma unroll 1
     for (auto part = share.rest(); share.has(part); part = share.next(part)) {
         Values<1> more;
         map(input, part, load(input, share, part), more);
@@ -115,6 +116,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, resident_blocks<16>)
 
     const Output output{row_of(y, row, columns), row};
     write(output, share, share.held_part(), values, statistics, weights, biases);
+#pragma unroll 1
     for (auto part = share.rest(); share.has(part); part = share.next(part)) {
         Values<1> more;
         Vectors<1> weights_of_more, biases_of_more;

@@ -83,6 +83,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, resident_blocks<32>)
 
     float largest[1] = {minus_infinity()};
     find_largest(share, share.held_part(), values, largest[0]);
+#pragma unroll 1
     for (auto part = share.rest(); share.has(part); part = share.next(part)) {
         Values<1> more;
         read(input, share, part, more);
@@ -94,6 +95,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, resident_blocks<32>)
     float sum[1] = {0};
     exponentiate<held>(values, largest[0]);
     add_all(share, share.held_part(), values, sum[0]);
+#pragma unroll 1
     for (auto part = share.rest(); share.has(part); part = share.next(part)) {
         Values<1> more;
         read(input, share, part, more);
@@ -104,6 +106,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, resident_blocks<32>)
 
     const float scale = __fdividef(1.0f, sum[0]);
     write(y_of_row, row, share, share.held_part(), values, scale);
+#pragma unroll 1
     for (auto part = share.rest(); share.has(part); part = share.next(part)) {
         Values<1> more;
         read(input, share, part, more);

@@ -48,5 +48,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, resident_blocks<32>)
     const Arrays arrays{row_of(gate, piece.row, pitch), row_of(up, piece.row, pitch),
                         row_of(y, piece.row, columns), piece.row};
     apply(arrays, share, share.held_part());
+#pragma unroll 1
     for (auto part = share.rest(); share.has(part); part = share.next(part)) apply(arrays, share, part);
 }
