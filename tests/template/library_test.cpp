@@ -156,7 +156,8 @@ TEST_P(Library, ManifestIsTrueOfTheSource) {
         ASSERT_TRUE(skeleton) << describe(skeleton.error());
         expect_sites_as_said(from, *skeleton, choices);
         // From sm_100 on NVRTC unrolls more.
-        if (const auto later = from.skeleton(choices, "sm_120a")) expect_sites_as_said(from, *later, choices);
+        if (const auto later = from.skeleton(choices, "sm_120a", compilation))
+            expect_sites_as_said(from, *later, choices);
         const auto launch = from.launch(odd_dimensions(from, choices, {65, 33, 40}), choices);
         ASSERT_TRUE(launch) << describe(launch.error());
         const auto module = syntax::parse(skeleton->ptx());
