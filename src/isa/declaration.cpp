@@ -180,11 +180,20 @@ void Verifier::redeclared(std::string_view name, const Symbol* before) {
            quote(name) + " is declared twice in this scope" + (is_label ? "; it is a label already" : ""));
 }
 
+namespace {
+
+// Words that ptxas has for itself wherever they stand (PTX ISA 4.4, 11.5.3).
+bool is_reserved_name(std::string_view name) {
+    return name == "WARP_SZ" || name == "inlined_at" || name == "function_name";
+}
+
+}  // namespace
+
 // PTX ISA 4.4: WARP_SZ and the special registers are declared already, as if before the module: its functions
 // may have names like the latter within them.
 bool Verifier::may_be_declared(std::string_view name, bool is_inside) {
     const bool is_predefined =
-        name == "WARP_SZ" || (!is_inside && name.starts_with('%') && find_special(name));
+        is_reserved_name(name) || (!is_inside && name.starts_with('%') && find_special(name));
     if (name != "_" && !is_predefined) return true;
     report(Errc::declaration_invalid, name,
            quote(name) + (is_predefined ? " is predefined, and no name of your own" : " is no name"));
@@ -213,7 +222,7 @@ bool Verifier::plain_registers(const Statement& statement, const TokenView& toke
         const Lexeme k = tokens.kind(i);
         const bool is_name =
             k == Lexeme::identifier && tokens.text(i) != "_" &&
-            (tokens.text(i) != "WARP_SZ" || tokens.kind(i - 1) == Lexeme::less);  // `%q<WARP_SZ>`
+            (!is_reserved_name(tokens.text(i)) || tokens.kind(i - 1) == Lexeme::less);  // `%q<WARP_SZ>`
         if (!is_name && k != Lexeme::less && k != Lexeme::integer && k != Lexeme::greater &&
             k != Lexeme::comma && k != Lexeme::semicolon)
             return false;
