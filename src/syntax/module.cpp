@@ -229,7 +229,8 @@ std::string_view Module::target() const {
 std::uint32_t Module::address_size() const {
     // PTX ISA 11.1.3 has 32 where the module says nothing; ptxas takes the size of its machine.
     const auto size = parse_integer(first_argument(StatementKind::address_size));
-    return size ? static_cast<std::uint32_t>(*size) : 64;
+    constexpr std::uint64_t most = 0xFFFFFFFF;
+    return size ? static_cast<std::uint32_t>(std::min(*size, most)) : 64;
 }
 
 }  // namespace ptxgraft::syntax
