@@ -83,6 +83,16 @@ Expected<Extent> extent(const syntax::Statement::Variable& variable,
     return result;
 }
 
+namespace {
+
+constexpr std::uint64_t most_shared_bytes = std::uint64_t{1} << 30;
+
+tl::unexpected<Error> too_large(Span span, std::string_view name, std::uint64_t bytes) {
+    return fail(Errc::shared_memory_too_large, span, fmt::format("{} of {} bytes", name, bytes));
+}
+
+}  // namespace
+
 ModuleDecoder::ModuleDecoder(const syntax::Module& module, ModuleVariables& variables, DecoderMemory& kept)
     : scopes(kept.scopes),
       shapes(kept.shapes),
@@ -131,7 +141,6 @@ Expected<void> ModuleDecoder::declare() {
         if (statement.kind() != syntax::StatementKind::variable) continue;
         TRY(declare(statement, *statement.variable(), program.shared_bytes));
     }
-    declared_shared_bytes_ = program.shared_bytes;
     return declare_functions();
 }
 
@@ -146,9 +155,7 @@ void ModuleDecoder::declare_as(const ModuleDecoder& other) {
         function.builtin = declared.builtin;
         function.signature = declared.signature;
     }
-    program.shared_bytes = declared_shared_bytes_ = other.declared_shared_bytes_;
-    // those of the module: no function of it has been decoded
-    program.shared_variables = other.program.shared_variables;
+    has_unplaced_ = other.has_unplaced_;
     program.dynamic_alignment = other.program.dynamic_alignment;
     program.uses_heap = other.program.uses_heap;
     functions_ = other.functions_;
@@ -371,18 +378,51 @@ Expected<void> ModuleDecoder::declare(const syntax::Statement& statement,
             symbol.dynamic = true;
             program.dynamic_alignment = std::max(program.dynamic_alignment, size.align);
         } else {
-            const std::uint64_t begin = round_up(shared_top, size.align);
-            if (begin + size.bytes > (std::uint64_t{1} << 30)) {
-                return fail(Errc::shared_memory_too_large, span,
-                            fmt::format("{} of {} bytes", declarator.name, size.bytes));
-            }
-            symbol.address = begin;
-            shared_top = static_cast<std::uint32_t>(begin + size.bytes);
-            program.shared_variables.push_back({span_of(declarator.name), begin, size.bytes});
+            symbol.unplaced = size.align;
+            if (size.bytes > most_shared_bytes) return too_large(span, declarator.name, size.bytes);
+            if (is_in_bodies_)
+                symbol = TRY(place_shared({declarator.name, symbol}, shared_top));
+            else
+                has_unplaced_ = true;
         }
         TRY(declare(declarator.name, symbol));
     }
     return {};
+}
+
+std::vector<ModuleDecoder::Named> ModuleDecoder::unplaced_shared(const syntax::Statement& function) const {
+    std::vector<Named> found;
+    if (!has_unplaced_) return found;
+    const auto is_in_word = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+               c == '$' || c == '%';
+    };
+    const Span span = function.span();
+    const std::string_view text = module_.source().substr(span.begin, span.end - span.begin);
+    for (auto at = text.begin(); (at = std::find_if(at, text.end(), is_in_word)) != text.end();) {
+        const auto end = std::find_if_not(at, text.end(), is_in_word);
+        const std::string_view word(at, end);
+        if (const Symbol* const symbol = scopes.find(word); symbol != nullptr && symbol->unplaced != 0)
+            found.emplace_back(word, *symbol);
+        at = end;
+    }
+    const auto place = [](const Named& named) { return std::pair(named.second.since, named.first); };
+    std::ranges::sort(found, {}, place);
+    const auto again = std::ranges::unique(found, {}, place);
+    found.erase(again.begin(), again.end());
+    return found;
+}
+
+Expected<Symbol> ModuleDecoder::place_shared(const Named& named, std::uint32_t& shared_top,
+                                             std::uint32_t entry) {
+    auto [name, symbol] = named;
+    symbol.address = round_up(shared_top, symbol.unplaced);
+    if (symbol.address + symbol.bytes > most_shared_bytes)
+        return too_large(span_of(name), name, symbol.bytes);
+    shared_top = static_cast<std::uint32_t>(symbol.address + symbol.bytes);
+    symbol.unplaced = 0;
+    program.shared_variables.push_back({span_of(name), symbol.address, symbol.bytes, entry});
+    return symbol;
 }
 
 tl::unexpected<Error> ModuleDecoder::redeclared(std::string_view name) const {

@@ -189,6 +189,13 @@ class ModuleDecoder {
     /// which reads as `variable`. `shared_top` is where the next shared variable goes.
     Expected<void> declare(const syntax::Statement& statement, const syntax::Statement::Variable& variable,
                            std::uint32_t& shared_top);
+    /// The module's `.shared` variables that a function names and that have no address, in the order of their
+    /// declarations. A block has those that its entry names, as ptxas has it, and those that functions name.
+    using Named = std::pair<std::string_view, Symbol>;
+    [[nodiscard]] std::vector<Named> unplaced_shared(const syntax::Statement& function) const;
+    /// With an address; `entry`: whose it is alone.
+    Expected<Symbol> place_shared(const Named& named, std::uint32_t& shared_top,
+                                  std::uint32_t entry = SharedVariable::all);
     /// Refuses a range, which is of registers alone.
     static Expected<void> single(const syntax::Statement::Variable& variable,
                                  const syntax::Statement::Declarator& declarator, Span span);
@@ -248,8 +255,8 @@ class ModuleDecoder {
     bool is_debug_ = false;
     std::unordered_map<std::string, std::optional<PureInstruction>> pure_;
     std::vector<Initialiser> initialisers_;
-    std::vector<std::pair<std::string_view, Symbol>> declared_;  // of the module's scope
-    std::uint32_t declared_shared_bytes_ = 0;                    // there too
+    std::vector<Named> declared_;  // of the module's scope
+    bool has_unplaced_ = false;    // `.shared` variables there
     bool is_in_bodies_ = false, is_one_of_several_ = false, needs_order_ = false;
 };
 
@@ -356,6 +363,7 @@ class FunctionDecoder {
                              const syntax::Operand& operand);
     Expected<void> bind_address(Draft& draft, const isa::Match& match, const isa::OperandRule& rule,
                                 const syntax::Operand& operand);
+    Expected<void> place_shared(const syntax::Statement& statement, std::uint32_t index);
     Expected<void> declare_parameters(const syntax::Statement& statement);
     Expected<void> declare_slots(const std::vector<syntax::Statement::Parameter>& parameters, bool are_inputs,
                                  std::vector<Slot>& slots, Span span);

@@ -74,7 +74,7 @@ Expected<void> FunctionDecoder::decode(const Statement& statement, std::uint32_t
     const TokenView head(statement);
     function_->head = {head.begin(0), head.begin(head.size() - 1)};
     module_.enter(statement);
-    shared_top_ = program().shared_bytes;
+    TRY(place_shared(statement, index));
     scopes().open();
     function().has_code = true;
     function().first = program().marks();
@@ -91,6 +91,18 @@ Expected<void> FunctionDecoder::decode(const Statement& statement, std::uint32_t
     function().names.assign(names_.begin(), names_.end());
     function().shared_bytes = shared_top_;
     if (!function().is_entry) program().shared_bytes = shared_top_;
+    return {};
+}
+
+// In a scope of their own, which a body may hide; those of functions in the module's.
+Expected<void> FunctionDecoder::place_shared(const Statement& statement, std::uint32_t index) {
+    const std::vector<ModuleDecoder::Named> named = module_.unplaced_shared(statement);
+    const bool is_own = function().is_entry;
+    shared_top_ = program().shared_bytes;
+    if (is_own) scopes().open();
+    for (const ModuleDecoder::Named& one : named)
+        scopes().declare(one.first,
+                         TRY(module_.place_shared(one, shared_top_, is_own ? index : SharedVariable::all)));
     return {};
 }
 

@@ -39,6 +39,7 @@ struct Symbol {
     std::uint64_t bytes = 0;
     std::uint32_t element_bytes = 0;  ///< of an array's elements; 0: no array
     std::uint32_t since = 0;          ///< where the text declares it; 0: it stands before all its uses
+    std::uint32_t unplaced = 0;       ///< alignment of a `.shared` variable that has no address yet; else 0
     isa::Symbol declared = {};        ///< as the check of an instruction sees it
 };
 

@@ -326,7 +326,7 @@ struct Variable {
 /// A variable in shared memory, for those who name addresses.
 struct SharedVariable {
     static constexpr std::uint32_t all = ~std::uint32_t{0};
-    Span name;  ///< where it is declared
+    Span name;  ///< in the text
     std::uint64_t address = 0, bytes = 0;
     std::uint32_t entry = all;  ///< the index of the one that it belongs to, among Program::functions
 };
@@ -384,7 +384,7 @@ struct Program {
     std::vector<Function> functions;
     std::unordered_map<std::string, Variable> variables;
     std::vector<SharedVariable> shared_variables;  ///< but for dynamic ones
-    std::uint32_t shared_bytes = 0;                ///< of module-level `.shared` variables
+    std::uint32_t shared_bytes = 0;                ///< of `.shared` variables that functions name
     std::uint32_t dynamic_alignment = 16;
     bool uses_heap = false;
     bool uses_copies = false;  ///< cp.async
