@@ -59,7 +59,7 @@ std::string head_of(std::string_view target, std::uint16_t version) {
     std::string head;
     if (version != 0) head += fmt::format(".version {}.{}\n", version / 10, version % 10);
     if (!target.empty()) head += fmt::format(".target {}\n", target);
-    return head + ".address_size 64\n.entry k()\n{\n";
+    return head + ".entry k()\n{\n";
 }
 
 // An error with its place in the name, which begins there; without one where it is in the head.
