@@ -210,7 +210,8 @@ std::vector<std::string> ptxas(const std::vector<std::string>& lines, const Sett
         std::iota(alive.begin(), alive.end(), begin);
         check(lines, alive, setting, found);
     }
-    test::keep(asked, text_of(found));
+    // What looks like a crash may have been this machine's memory.
+    if (std::ranges::find(found, crashed) == found.end()) test::keep(asked, text_of(found));
     return found;
 }
 
