@@ -30,6 +30,26 @@ Expected<void> apply(search::Options& options, const ptxgraft_search_options* gi
     return {};
 }
 
+// ---- stops
+
+// What the work looks at, set once the caller's stop is asked for.
+class Asked {
+  public:
+    explicit Asked(const ptxgraft_stop* stop)
+        : token_(stop != nullptr ? stop->source.get_token() : std::stop_token()),
+          callback_(token_, Set{*this}) {}
+    [[nodiscard]] const std::atomic<bool>& flag() const { return asked_; }
+
+  private:
+    struct Set {
+        Asked& asked;
+        void operator()() const { asked.asked_ = true; }
+    };
+    std::atomic<bool> asked_ = false;
+    std::stop_token token_;
+    std::stop_callback<Set> callback_;
+};
+
 // ---- results
 
 // The place of row `i` of a list, whose rows have so many elements; null of none.
@@ -111,24 +131,6 @@ Expected<std::vector<search::Result>> results_of(const ptxgraft_results& given,
 
 // ---- runs
 
-// What the run looks at, set once the caller's stop is asked for.
-class Asked {
-  public:
-    explicit Asked(const ptxgraft_stop* stop)
-        : token_(stop != nullptr ? stop->source.get_token() : std::stop_token()),
-          callback_(token_, Set{*this}) {}
-    [[nodiscard]] const std::atomic<bool>& flag() const { return asked_; }
-
-  private:
-    struct Set {
-        Asked& asked;
-        void operator()() const { asked.asked_ = true; }
-    };
-    std::atomic<bool> asked_ = false;
-    std::stop_token token_;
-    std::stop_callback<Set> callback_;
-};
-
 search::RunOptions run_options(const search::Task& task, const ptxgraft_run_options& given) {
     search::RunOptions options{.budget = task.budget,
                                .target = task.target,
@@ -197,7 +199,8 @@ ptxgraft_status ptxgraft_search_open(ptxgraft_search** search, const char* archi
         auto read = TRY(capi::with_source(search::parse_task(text), text, "task"));
         TRY(apply(read.options, options));
         const std::string path = archive != nullptr ? archive : "";
-        auto opened = TRY(search::open(read, path));
+        const Asked asked(TRY(capi::options_of(options)).stop);
+        auto opened = TRY(search::open(read, path, {}, &asked.flag()));
         *search = new ptxgraft_search(path, std::move(read), std::move(opened));
         return {};
     });

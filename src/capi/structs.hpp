@@ -117,7 +117,7 @@ PTXGRAFT_VERSIONED(ptxgraft_verify_options, 24, zero, PTXGRAFT_VERIFY_OPTIONS_IN
 PTXGRAFT_VERSIONED(ptxgraft_plan_options, 40, is_reference, PTXGRAFT_PLAN_OPTIONS_INIT);
 PTXGRAFT_VERSIONED(ptxgraft_trial_options, 96, cache, PTXGRAFT_TRIAL_OPTIONS_INIT);
 PTXGRAFT_VERSIONED(ptxgraft_spare_registers_options, 64, cache, PTXGRAFT_SPARE_REGISTERS_OPTIONS_INIT);
-PTXGRAFT_VERSIONED(ptxgraft_search_options, 24, strategy, PTXGRAFT_SEARCH_OPTIONS_INIT);
+PTXGRAFT_VERSIONED(ptxgraft_search_options, 24, stop, PTXGRAFT_SEARCH_OPTIONS_INIT);
 PTXGRAFT_VERSIONED(ptxgraft_results, 104, refined, PTXGRAFT_RESULTS_INIT);
 PTXGRAFT_VERSIONED(ptxgraft_run_options, 64, zero, PTXGRAFT_RUN_OPTIONS_INIT);
 PTXGRAFT_VERSIONED(ptxgraft_enumerate_options, 32, threads, PTXGRAFT_ENUMERATE_OPTIONS_INIT);

@@ -328,6 +328,14 @@ TEST(CApiSearch, MistakesHaveTheirPlace) {
     };
     expect_options_of_all_versions(good, "ptxgraft_search_options", 24, open);
     expect_checked(good, &ptxgraft_search_options::strategy, "strategy", 3, open);
+    ptxgraft_stop* stop = nullptr;
+    ASSERT_EQ(ptxgraft_stop_create(&stop), PTXGRAFT_STATUS_ok);
+    ptxgraft_search_options stoppable = good;
+    stoppable.stop = stop;
+    EXPECT_EQ(open(&stoppable), PTXGRAFT_STATUS_ok);
+    EXPECT_EQ(ptxgraft_stop_request(stop), PTXGRAFT_STATUS_ok);
+    EXPECT_EQ(open(&stoppable), PTXGRAFT_STATUS_work_stopped);
+    ptxgraft_stop_destroy(stop);
     EXPECT_EQ(none, nullptr);
     ptxgraft_search_destroy(nullptr);
     ptxgraft_candidates_destroy(nullptr);

@@ -109,7 +109,9 @@ class Interrupts(Case):
         task = {"signature": "in u32 x, out u32 y", "set": ["add.u32", "xor.b32"], "reference": "y = x * x * 3u", "genes": 16}
         task["inputs"] = {"x": {"words": 1, "count": 64}}
         search = ptxgraft.search.Search(task, seed=1)
+        long_task = dict(task, enumerate={"instructions": 16, "trials": 10**15})
         for long_call in (
+            lambda: ptxgraft.search.Search(long_task),
             lambda: skeleton().assemble_many(programs),
             lambda: skeleton().assemble_many(programs, on_result=lambda i, code: seen.append(i)),
             lambda: search.run(candidates=1 << 40),

@@ -52,14 +52,16 @@ typedef struct ptxgraft_search_options {
     uint64_t seed; /**< where `has_seed` is 1 */
     uint32_t has_seed;
     ptxgraft_strategy strategy;
+    const ptxgraft_stop* stop; /**< ends the enumeration once it is asked for; may be null */
 } ptxgraft_search_options;
 #define PTXGRAFT_SEARCH_OPTIONS_INIT \
-    { sizeof(ptxgraft_search_options), 0, 0, PTXGRAFT_STRATEGY_task }
+    { sizeof(ptxgraft_search_options), 0, 0, PTXGRAFT_STRATEGY_task, NULL }
 
 /** Opens a search of a task, or goes on with the one that the archive holds, which has to be of this task and
     these options. A null archive keeps everything in memory. `options` may be null. A new search that evolves
     begins with a short enumeration, half a second a site, unless the task says `"enumerate": false`.
-    PTXGRAFT_STATUS_task_invalid has its place in the task. */
+    PTXGRAFT_STATUS_task_invalid has its place in the task. Stopped meanwhile, there is no search:
+    PTXGRAFT_STATUS_work_stopped. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_search_open(ptxgraft_search** search, const char* archive,
                                                     const char* task, size_t size,
                                                     const ptxgraft_search_options* options);

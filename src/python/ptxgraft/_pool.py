@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Optional, Union
 
+from ptxgraft._assembler import Stop
 from ptxgraft._library import (
     NULL,
     Error,
@@ -250,8 +251,9 @@ class _Work:
             self._calls = iter(())
 
 
-def _on_threads(calls: Sequence[Callable[[], Any]], count: int) -> list[Any]:
-    """What the calls return. This thread waits alone, so that handlers of signals run, and what they raise comes out."""
+def _on_threads(calls: Sequence[Callable[[], Any]], count: int, stop: Optional[Stop] = None) -> list[Any]:
+    """What the calls return. This thread waits alone, so that handlers of signals run, and what they raise comes out: behind the
+    ends of the calls where there is a stop, which is asked for."""
     work = _Work(calls)
     threads = [threading.Thread(target=work.run, daemon=True) for _ in range(min(count, len(calls)))]
     try:
@@ -259,6 +261,12 @@ def _on_threads(calls: Sequence[Callable[[], Any]], count: int) -> list[Any]:
             thread.start()
         for thread in threads:
             thread.join()
+    except BaseException:
+        if stop is not None:
+            stop.request()
+            for thread in filter(threading.Thread.is_alive, threads):
+                thread.join()
+        raise
     finally:
         work.stop()
     if work.raised is not None:

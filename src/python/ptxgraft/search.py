@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
 
@@ -42,6 +43,7 @@ from ptxgraft._library import (
     text_of,
     wrong_type,
 )
+from ptxgraft._pool import _on_threads
 from ptxgraft._progress import bar as _progress_bar
 from ptxgraft.stack import Machine, Program
 
@@ -110,8 +112,8 @@ class Search(Handle):
     """A search of a task (JSON, or what becomes it), or one that goes on with what an archive holds.
 
     `archive` None keeps everything in memory. `strategy`: "task" (as it says), "evolve", "random", "climb". A new one that evolves
-    begins with a short enumeration, half a second a site, unless the task says `"enumerate": False`. One thread at a time uses it; a
-    run has threads of its own."""
+    begins with a short enumeration, half a second a site, unless the task says `"enumerate": False`; `stop` ends it, and there is no
+    search. One thread at a time uses it; a run has threads of its own."""
 
     __slots__ = ("sites", "machines", "axes")
     _noun = "search"
@@ -123,6 +125,7 @@ class Search(Handle):
         *,
         seed: Optional[int] = None,
         strategy: str = "task",
+        stop: Optional[Stop] = None,
     ):
         options = Options("search_options")
         options.struct.strategy = enum_value("STRATEGY", strategy)
@@ -131,7 +134,10 @@ class Search(Handle):
             raise wrong_type(task, "a str or a mapping")
         data = text_bytes(task if isinstance(task, str) else json.dumps(dict(task)))
         where = NULL if archive is None else name_bytes(path_text(archive))
-        self._handle = self._create(lib.ptxgraft_search_open, where, data, len(data), options.struct)
+        stop = stop or Stop()
+        options.handle("stop", stop)
+        opening = partial(self._create, lib.ptxgraft_search_open, where, data, len(data), options.struct)
+        (self._handle,) = _on_threads([opening], 1, stop)
         sites = range(lib.ptxgraft_search_get_site_count(self._handle))
         self.sites = tuple(decode(lib.ptxgraft_search_get_site_name(self._handle, i)) for i in sites)
         self.machines = tuple(Machine._new(Machine._create(lib.ptxgraft_machine_create_from_search, self._handle, i)) for i in sites)
