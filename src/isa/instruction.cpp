@@ -64,11 +64,8 @@ const Match* InstructionVerifier::look_at(const Instruction& i) {
         require(71, {80, 0}, i.operands.front().span(), "'_' for the state of an mbarrier");
     if (i.opcode == "ld" || i.opcode == "st") parameter_access(i);
     if (i.opcode == "mma" || i.opcode == "wmma" || i.opcode == "wgmma") fragments(i, *fitting);
-    if (i.opcode == "tex" || i.opcode == "tld4" || i.opcode == "txq") {
-        if (i.operands.front().kind() == OperandKind::pair)
-            require(71, {20, 0}, i.operands.front().span(), "the predicate of a texture instruction");
+    if (i.opcode == "tex" || i.opcode == "tld4" || i.opcode == "txq")
         setting_.has_samplers ? texture_mode(i) : unified_sampler(i, *fitting);
-    }
     return fitting;
 }
 
@@ -379,6 +376,14 @@ void InstructionVerifier::requirements(const Instruction& i, const Match& match)
     for (const Constraint& c : row.constraints)
         if (c.kind == Constraint::Kind::since && match.any_holds(c.left))
             require(c.since, span_of(i.name), match);
+    const ActiveRules rules(match, row.operands, i.operands.size());
+    for (std::size_t k = 0; k < rules.size(); ++k) {
+        const bool is_pair = i.operands[k].kind() == OperandKind::pair;
+        const OperandRule& rule = is_pair ? rules[k].children[1] : rules[k];
+        const Operand& operand = is_pair ? i.operands[k].children()[1] : i.operands[k];
+        if (!rule.since.empty())
+            require(rule.since, operand.span(), "operand '" + std::string(operand.text()) + "'");
+    }
 }
 
 void InstructionVerifier::require(std::span<const Since> since, Span span, const Match& match) {

@@ -60,6 +60,7 @@ struct Operand {
     std::optional<Range> range;
     std::vector<Term> with, without;
     std::vector<Operand> children;
+    SinceList since;  // where it is written
     bool is_optional = false;
     [[nodiscard]] bool has(const std::string& word) const;
     [[nodiscard]] bool is_output() const { return name == "d" || name == "p" || name == "q"; }

@@ -251,6 +251,11 @@ class Reader {
         if (verb == words.begin() || verb == words.end() || verb + 1 == words.end())
             error("a constraint is written: LIST needs|excludes|since LIST");
         c.kind = *verb;
+        if (c.kind == "since" && std::isalpha(static_cast<unsigned char>(words[0][0]))) {
+            for (auto w = words.begin(); w != verb; ++w)
+                operand_since_.emplace_back(*w, since(text.substr(text.find(" since ") + 7)));
+            return;
+        }
         for (auto w = words.begin(); w != verb; ++w) c.left.push_back(term(*w));
         if (c.kind == "since")
             c.since = since(text.substr(text.find(" since ") + 7));
@@ -277,6 +282,8 @@ class Reader {
         row_->operands = operand_list(at, '\0');
         if (at != operands_.size()) error("'" + operands_.substr(at) + "' is no list of operands");
         types();
+        for (auto& [operand, since] : operand_since_) named(operand).since = std::move(since);
+        operand_since_.clear();
         for (Operand& operand : row_->operands) finish(operand, false);
         for (const Constraint& c : row_->constraints) check(c);
         table_.rows.push_back(std::move(*row_));
@@ -405,11 +412,7 @@ class Reader {
     void types() {
         Strings names, words;
         const auto flush = [&] {
-            for (const std::string& name : names) {
-                Operand* operand = find(row_->operands, name);
-                if (operand == nullptr) error("no operand is named " + name);
-                describe(*operand, words);
-            }
+            for (const std::string& name : names) describe(named(name), words);
             words.clear();
         };
         for (const std::string& word : split(types_, " ")) {
@@ -423,6 +426,11 @@ class Reader {
         flush();
     }
 
+    Operand& named(const std::string& name) {
+        Operand* const operand = find(row_->operands, name);
+        if (operand == nullptr) error("no operand is named " + name);
+        return *operand;
+    }
     static Operand* find(std::vector<Operand>& list, const std::string& name) {
         for (Operand& operand : list) {
             if (operand.name == name && !name.empty()) return &operand;
@@ -588,6 +596,7 @@ class Reader {
     std::set<std::string> compounds_;
     std::optional<Row> row_;
     std::string name_, operands_, types_;
+    std::vector<std::pair<std::string, SinceList>> operand_since_;  // of the row
     std::map<std::string, Strings> slots_;
 };
 

@@ -256,6 +256,7 @@ class Writer {
                                  "plain", "braces", "loose", "inout", "minus", "element"})
             text += flag(o.has(word));
         text += range_ref(o.range) + "," + term_list(row, o.with) + "," + term_list(row, o.without) + ",";
+        text += (o.since.empty() ? "{}" : since(o.since)) + ",";
         return text + operands_.list(inner) + "}";
     }
 

@@ -341,6 +341,36 @@ TEST_P(IsaOracle, VersionsOfEverySpelling) {
     for (const char* target : targets_of_ladders) compare_versions(lines, target, 25);
 }
 
+// Before the architectures that machine code can still be made for.
+TEST_P(IsaOracle, EarlyArchitecturesAndVersions) {
+    std::vector<std::string> lines;
+    for_rows(GetParam(), [&](const Row& row) {
+        for (const Match& m : spellings_of_each_choice(row))
+            for (const bool with_optional : {true, false})
+                lines.push_back(sample_line(canonical_name(m), sample_operands(m, with_optional, "")));
+    });
+    std::size_t turn = 0;
+    for (const char* target :
+         {"sm_10", "sm_11", "sm_12", "sm_13", "sm_20", "sm_30", "sm_32", "sm_50", "sm_53", "sm_60", "sm_70"})
+        compare(sample(lines, 300, turn++), {target, versions.back()});
+    for (const auto& [target, version] : {std::pair("sm_13", "1.2"),
+                                          {"sm_13", "1.3"},
+                                          {"sm_13", "1.4"},
+                                          {"sm_13", "1.5"},
+                                          {"sm_20", "2.0"},
+                                          {"sm_20", "2.1"},
+                                          {"sm_20", "2.3"},
+                                          {"sm_20", "3.0"},
+                                          {"sm_35", "3.1"},
+                                          {"sm_35", "3.2"},
+                                          {"sm_50", "4.0"},
+                                          {"sm_52", "4.1"},
+                                          {"sm_53", "4.2"},
+                                          {"sm_61", "5.0"},
+                                          {"sm_70", "6.0"}})
+        compare(sample(lines, 300, turn++), {target, version});
+}
+
 TEST_P(IsaOracle, Mutants) {
     std::set<std::string> vocabulary;
     for_rows(GetParam(), [&](const Row& row) {

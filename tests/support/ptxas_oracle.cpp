@@ -24,6 +24,22 @@ constexpr const char* register_types[] = {"b8", "b16", "b32", "b64", "b128", "u8
 // A wrong line on purpose: ptxas then ends behind its front end, which reports every wrong line.
 constexpr std::string_view deliberate = "add.f32 deliberate_error, deliberate_error, deliberate_error;";
 
+// 90 of "9.0", and 90 of "sm_90a".
+unsigned version_of(const Setting& setting) {
+    unsigned major = 0, minor = 0;
+    std::sscanf(setting.version.c_str(), "%u.%u", &major, &minor);
+    return 10 * major + minor;
+}
+unsigned architecture_of(const Setting& setting) {
+    unsigned sm = 0;
+    std::sscanf(setting.target.c_str(), "sm_%u", &sm);
+    return sm;
+}
+// What there is machine code for.
+std::string assembled_for(const Setting& setting) {
+    return architecture_of(setting) < 75 ? "sm_75" : std::string();
+}
+
 std::string text_of(const Frame& f, const std::vector<std::string>& lines,
                     const std::vector<std::size_t>& alive) {
     std::string text = f.before;
@@ -63,7 +79,8 @@ bool run(const std::vector<std::string>& lines, std::vector<std::size_t> alive, 
     std::vector<std::string> found(lines.size());
     const auto is_wrong = [&](std::size_t i) { return !found[i].empty(); };
     while (!alive.empty()) {
-        const auto result = default_assembler().assemble(text_of(f, lines, alive), {.optimisation = 0});
+        const auto result = default_assembler().assemble(
+            text_of(f, lines, alive), {.target = assembled_for(setting), .optimisation = 0});
         const std::string log = result || !result.error().detail ? std::string() : *result.error().detail;
         read_log(log, f.first_line, alive, found);
         const auto first = std::find_if(alive.begin(), alive.end(), is_wrong);
@@ -176,21 +193,24 @@ std::string reason_to_skip() {
 }
 
 Frame frame(const Setting& setting) {
+    const unsigned version = version_of(setting), sm = architecture_of(setting);
     Frame f;
-    f.before = ".version " + setting.version + "\n.target " + setting.target + "\n.address_size 64\n";
+    f.before = ".version " + setting.version + "\n.target " + setting.target + "\n";
+    if (version >= 23) f.before += ".address_size 64\n";
     f.before +=
         ".global .align 128 .b8 gv[1024];\n.shared .align 128 .b8 sv[1024];\n.const .align 128 .b8 "
         "cv[1024];\n";
-    f.before += ".global .texref tex_; .global .surfref surf_;";
+    if (version >= 15) f.before += ".global .texref tex_; .global .surfref surf_;";
     f.before += setting.has_samplers() ? " .global .samplerref samp_;\n" : "\n";
     f.before += ".func (.reg .b32 r0) fn1 (.reg .b32 a0) { mov.b32 r0, a0; ret; }\n";
-    f.before += ".entry k(.param .align 128 .b8 kp[1024]) {\n";
-    unsigned major = 0, minor = 0;
-    std::sscanf(setting.version.c_str(), "%u.%u", &major, &minor);
-    const bool has_b128 = 10 * major + minor >= 83;
-    for (const char* type : register_types)
-        if (has_b128 || std::string_view(type) != "b128")
-            f.before += ".reg ." + std::string(type) + " " + type + "_<300>;\n";
+    f.before += version >= 14 ? ".entry k(.param .align 128 .b8 kp[1024]) {\n" : ".entry k {\n";
+    for (const std::string_view type : register_types) {
+        const bool is_there = type == "b128"    ? version >= 83 && sm >= 70
+                              : type == "f16x2" ? sm >= 53
+                              : type == "f64"   ? version >= 13 && sm >= 13
+                                                : true;
+        if (is_there) f.before.append(".reg .").append(type).append(" ").append(type).append("_<300>;\n");
+    }
     f.before += ".local .align 128 .b8 lv[1024];\n";
     f.behind = "ret;\n}\n";
     f.first_line = static_cast<std::uint32_t>(std::count(f.before.begin(), f.before.end(), '\n')) + 1;

@@ -136,6 +136,7 @@ struct OperandRule {
         is_plain, needs_braces, is_loose, is_inout, takes_minus, takes_element;
     const Range* range;        // null: none
     List<Term> with, without;  // present exactly when one holds; when none holds
+    List<Since> since;         // of an operand that need not be there
     List<OperandRule> children;
 };
 
