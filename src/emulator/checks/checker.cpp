@@ -44,6 +44,7 @@ void Checker::begin() {
     global_races.begin(shadow_bytes_);
     arrived.clear();
     complete.clear();
+    proxy_lanes_ = 0;
     phases_.clear();
     initialisers_.clear();
     bulk_stores_.clear();
@@ -61,6 +62,33 @@ Checker::Phases& Checker::phases(std::uint64_t mbarrier) {
         .emplace(mbarrier, Phases{{Clock(order.size()), Clock(order.size())},
                                   {Clock(order.size()), Clock(order.size())}})
         .first->second;
+}
+
+// Beyond the most agents that an access can name, lanes are shared: what one wait says is taken for another's.
+// `count`: 1, or 2 side by side.
+ProxyLane Checker::new_proxy_lanes(unsigned count) {
+    constexpr unsigned most_agents = 1u << AccessInfo::agent_bits;
+    const unsigned first = (proxy_lanes_ + count - 1) / count * count;
+    const unsigned number = first % ((most_agents - agents.async_proxy()) * lane_count);
+    proxy_lanes_ = first + count;
+    const unsigned agent = agents.async_proxy() + number / lane_count;
+    if (agent == order.size()) {
+        order.add_agent();
+        fenced.grow(order.size());
+    }
+    return {static_cast<std::uint16_t>(agent), static_cast<std::uint8_t>(number % lane_count)};
+}
+
+ProxyLane Checker::copies_until(std::uint64_t mbarrier) {
+    ProxyLane& lane = phases(mbarrier).copies;
+    if (!lane.is_any()) lane = new_proxy_lanes(1);
+    return lane;
+}
+
+ThreadBulkStores& Checker::issue_bulk_store(unsigned warp, unsigned lane) {
+    ThreadBulkStores& stores = bulk_stores(warp, lane);
+    if (!stores.reads.is_any()) stores.reads = new_proxy_lanes(2);
+    return stores;
 }
 
 void Checker::forget_accesses() {

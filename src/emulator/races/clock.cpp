@@ -26,6 +26,7 @@ LaneTimes& VectorClock::lanes_of(unsigned agent) {
 
 void VectorClock::raise(unsigned agent, std::uint32_t lanes, WarpTime time) {
     if (lanes == ~0u) return raise(agent, time);
+    if (agent >= all_.size()) grow(agent + 1);
     if (time <= all_[agent]) return;
     LaneTimes& times = lanes_of(agent);
     each_bit(lanes, [&](unsigned lane) { times[lane] = std::max(times[lane], time); });
@@ -42,9 +43,10 @@ void VectorClock::raise(unsigned agent, std::uint32_t lanes, const LaneTimes& fr
 }
 
 void VectorClock::join(const VectorClock& other) {
-    join_times(all_.data(), other.all_.data(), all_.size());
+    grow(other.all_.size());
+    join_times(all_.data(), other.all_.data(), other.all_.size());
     if (other.ahead_.empty()) return;
-    for (unsigned agent = 0; agent < all_.size(); ++agent) {
+    for (unsigned agent = 0; agent < other.all_.size(); ++agent) {
         if (other.place_[agent] == 0) continue;
         const LaneTimes& theirs = other.ahead_[other.place_[agent] - 1];
         if (*std::ranges::max_element(theirs) <= all_[agent]) continue;
@@ -56,6 +58,12 @@ void VectorClock::clear() {
     std::ranges::fill(all_, WarpTime{0});
     ahead_.clear();
     place_.clear();
+}
+
+void VectorClock::grow(std::size_t agents) {
+    if (agents <= all_.size()) return;
+    all_.resize(agents);
+    if (!place_.empty()) place_.resize(agents);
 }
 
 void VectorClock::forget(unsigned agent) {
@@ -77,6 +85,14 @@ void Order::begin() {
         warp.copied.fill(0);
         warp.has_copied = warp.has_ended = false;
         warp.met.reset();
+    }
+}
+
+void Order::add_agent() {
+    warps_.emplace_back();
+    for (Warp& warp : warps_) {
+        warp.common.grow(warps_.size());
+        each_bit(warp.with_clock, [&](unsigned lane) { warp.lanes[lane]->grow(warps_.size()); });
     }
 }
 

@@ -9,9 +9,10 @@
 /// nothing is rounded.
 ///
 /// What copies or multiplies for a thread asynchronously is not part of its program order (PTX ISA 8.9.1.1).
-/// It has epochs of its own, which the thread's clock covers once it has waited: the async proxy, bulk
-/// stores, the cp.async of each warp, the wgmma of each warpgroup (checker.hpp). They and the warps are the
-/// *agents* of the order.
+/// It has epochs of its own, which the thread's clock covers once it has waited: the async proxy, the cp.async
+/// of each warp, the wgmma of each warpgroup (checker.hpp). They and the warps are the *agents* of the order.
+/// Agents may be added while it is kept; a clock that is not a warp's may have been made when there were
+/// fewer, and knows nothing of the others.
 
 #include <array>
 #include <bit>
@@ -35,6 +36,15 @@ struct Epoch {
     return {static_cast<std::uint16_t>(agent), static_cast<std::uint8_t>(lane), time};
 }
 
+/// A part of what the async proxy does: a lane of one of its agents. One wait says at once that all of it is
+/// done.
+struct ProxyLane {
+    std::uint16_t agent = 0;  ///< of the order; 0: none
+    std::uint8_t lane = 0;
+
+    [[nodiscard]] bool is_any() const { return agent != 0; }
+};
+
 /// For every lane of every agent a time.
 class VectorClock {
   public:
@@ -51,6 +61,8 @@ class VectorClock {
     void raise(unsigned agent, std::uint32_t lanes, const LaneTimes& times);
     void join(const VectorClock& other);
     void clear();
+    /// There are so many agents now, at least.
+    void grow(std::size_t agents);
     /// As if nothing of an agent were known.
     void forget(unsigned agent);
 
@@ -78,6 +90,10 @@ struct Clock {
     void clear() {
         accesses.clear();
         reads.clear();
+    }
+    void grow(std::size_t agents) {
+        accesses.grow(agents);
+        reads.grow(agents);
     }
     [[nodiscard]] bool covers(const Epoch& of, bool is_read) const {
         return accesses.covers(of) || (is_read && reads.covers(of));
@@ -107,6 +123,8 @@ class Order {
     /// lanes of warp 0, warp 1 …; 0: there are none.
     Order(std::size_t agents, std::size_t warps, unsigned copiers = 0);
     void begin();
+    /// One more agent, which executes no instructions and knows nothing.
+    void add_agent();
 
     [[nodiscard]] std::size_t size() const { return warps_.size(); }
     [[nodiscard]] WarpTime now(unsigned agent) const { return warps_[agent].now; }

@@ -296,7 +296,7 @@ std::optional<Race> RaceShadow::unknown_write(std::uint64_t begin, std::uint64_t
                                               unsigned except) {
     Race unknown;
     const auto is_written = [&](const AccessInfo& info) {
-        return !is_read(info.kind()) && info.agent() != except &&
+        return !is_read(info.kind()) && info.agent() < except &&
                !known.covers_all(info.agent(), info.time, false);
     };
     for (; begin < end; begin = (begin / line_bytes + 1) * line_bytes) {
