@@ -329,6 +329,8 @@ struct SharedVariable {
     Span name;  ///< in the text
     std::uint64_t address = 0, bytes = 0;
     std::uint32_t entry = all;  ///< the index of the one that it belongs to, among Program::functions
+    static constexpr std::uint64_t no_element = ~std::uint64_t{0};
+    std::uint64_t element = no_element;  ///< its number among the variables of the name, of `v<5>`
 };
 
 struct Program {
