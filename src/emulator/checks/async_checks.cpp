@@ -58,8 +58,9 @@ bool AsyncChecks::note_async_order(Space space, std::uint64_t address, unsigned 
     warp_.memory().describe(space, address, lane, at);
     Checker& checker = *warp_.cta().checker();
     if (at.is_shared && reads) {
-        const auto unfenced = checker.shared_races.unknown_write(at.begin, at.begin + bytes, checker.fenced,
-                                                                 checker.agents.async_proxy());
+        const auto unfenced = checker.shared_races.unfenced_write(at.begin, at.begin + bytes,
+                                                                  checker.order.fenced(warp_.number(), lane),
+                                                                  checker.agents.async_proxy());
         if (unfenced && !warp_.checks().races().report_unfenced(*unfenced, lane, "copy")) return false;
     }
     if (!at.is_shared && !at.is_global) return true;
@@ -177,9 +178,7 @@ bool AsyncChecks::check_bulk_stores() {
 }
 
 void AsyncChecks::fence_proxy(std::uint32_t mask) {
-    if (is_on_)
-        warp_.cta().checker()->order.release(warp_.number(), mask, mask == warp_.live(),
-                                             warp_.cta().checker()->fenced);
+    if (is_on_) warp_.cta().checker()->order.fence_proxy(warp_.number(), mask, mask == warp_.live());
 }
 
 // --- cp.async (PTX ISA 9.7.9.25.3): the copier of the warp is the one that reads and writes

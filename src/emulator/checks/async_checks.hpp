@@ -32,8 +32,8 @@ class AsyncChecks {
 
     // --- the async proxy, which copies for a lane
 
-    /// What the lane did, and what happened before that, happens before the copy. Bulk groups say that a store
-    /// is complete.
+    /// What the lane did, and what happened before that, happens before the copy. Bulk groups say that a
+    /// store is complete.
     void begin_store(unsigned lane);
     /// Mbarriers say that others are: each of its own part.
     void begin_copy(unsigned lane);
@@ -48,7 +48,8 @@ class AsyncChecks {
     void wait_bulk_groups(std::uint32_t mask, const BulkWait& wait);
     /// Where the CTA has ended: its threads have waited for their bulk stores.
     [[nodiscard]] bool check_bulk_stores();
-    /// fence.proxy.async: it may see what the lanes did, and what happened before that.
+    /// fence.proxy.async: what happens behind it may have the async proxy see what the lanes did, and what
+    /// happened before that.
     void fence_proxy(std::uint32_t mask);
 
     // --- mbarriers: what comes before an arrival happens before the end of a wait for its phase

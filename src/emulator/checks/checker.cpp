@@ -28,7 +28,6 @@ Checker::Checker(const Agents& all, std::size_t shadow_bytes, std::unique_ptr<Ra
     : agents(all),
       order(all.size(), all.warps(), all.copiers()),
       synchronisation(order, all.warps(), all.warps_of_cta()),
-      fenced(all.size()),
       storage(std::move(its_storage)),
       shared_races(order, *storage, storage->shared, all.warps_of_cta(), functions),
       global_races(order, *storage, storage->global, all.warps_of_cta(), functions),
@@ -40,7 +39,8 @@ Checker::Checker(const Agents& all, std::size_t shadow_bytes, std::unique_ptr<Ra
 void Checker::begin() {
     order.begin();
     synchronisation.begin();
-    shared_races.begin(shadow_bytes_, agents.is_synchronous() ? nullptr : &fenced);
+    shared_races.begin(shadow_bytes_,
+                       agents.is_synchronous() ? RaceShadow::Fences::ignored : RaceShadow::Fences::kept);
     global_races.begin(shadow_bytes_);
     arrived.clear();
     complete.clear();
@@ -48,7 +48,6 @@ void Checker::begin() {
     phases_.clear();
     initialisers_.clear();
     bulk_stores_.clear();
-    fenced.clear();
     stored.clear();
     findings.clear();
     mbarriers.clear();
@@ -64,7 +63,7 @@ Checker::Phases& Checker::phases(std::uint64_t mbarrier) {
         .first->second;
 }
 
-// Beyond the most agents that an access can name, lanes are shared: what one wait says is taken for another's.
+// Beyond the most agents that an access can name lanes are shared: what one wait says is taken for another's.
 // `count`: 1, or 2 side by side.
 ProxyLane Checker::new_proxy_lanes(unsigned count) {
     constexpr unsigned most_agents = 1u << AccessInfo::agent_bits;
@@ -72,10 +71,7 @@ ProxyLane Checker::new_proxy_lanes(unsigned count) {
     const unsigned number = first % ((most_agents - agents.async_proxy()) * lane_count);
     proxy_lanes_ = first + count;
     const unsigned agent = agents.async_proxy() + number / lane_count;
-    if (agent == order.size()) {
-        order.add_agent();
-        fenced.grow(order.size());
-    }
+    if (agent == order.size()) order.add_agent();
     return {static_cast<std::uint16_t>(agent), static_cast<std::uint8_t>(number % lane_count)};
 }
 

@@ -200,7 +200,6 @@ class Checker {
     const Agents agents;
     Order order;
     Synchronisation synchronisation;
-    Clock fenced;  ///< what threads did before a fence.proxy.async
     std::unique_ptr<RaceStorage> storage;
     RaceShadow shared_races, global_races;
     Clock arrived,
