@@ -206,8 +206,8 @@ void Definedness::carry_states(const Operation& operation, std::uint8_t* states)
     }
 }
 
-// Of an undefined source that is saturated, the bits that the greatest and the least integer set are not known;
-// those of the last source are put where it goes.
+// Of an undefined source that is saturated, the bits that the greatest and the least integer set are not
+// known; those of the last source are put where it goes.
 void Definedness::insert_states(const Operation& operation, std::uint8_t* states) {
     constexpr std::array extremes = {std::numeric_limits<std::int32_t>::max(),
                                      std::numeric_limits<std::int32_t>::min()};

@@ -87,8 +87,8 @@ Cta::State Cluster::run(Pace& pace) {
             only_wait &= cta->only_waits();
         }
         if (finished) return Cta::State::finished;
-        // mbarriers are of the cluster: nobody outside can complete a phase. A CTA that has come to its end just
-        // now may have let others go on.
+        // mbarriers are of the cluster: nobody outside can complete a phase. A CTA that has come to its end
+        // just now may have let others go on.
         if (!ran || only_wait) return deadlock();
         if (!yielded) --turn;  // barriers only: nobody outside is waited for
     }

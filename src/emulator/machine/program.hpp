@@ -101,7 +101,7 @@ enum class Undefined : std::uint8_t {
     halves,   ///< as spreads, of each half of a pair by itself
     packs,    ///< of two sources the first is the upper half of the result, the second the lower one
     joins,    ///< the other way round
-    inserts,  ///< cvt.pack: of three sources the first two have bits of their own, and those of the third move
+    inserts,  ///< of three sources the first two have bits of their own, and those of the third move
     splits,   ///< of pairs the first result is of the lower halves, the second of the upper ones
     carries,  ///< a result's bits are known below the lowest one of a source that is not
     refused,  ///< an error, of the first `strict` sources

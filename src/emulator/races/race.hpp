@@ -38,8 +38,8 @@ class RaceShadow {
                                            const EqualStores* equal = nullptr);
     /// All races of the access that was noted last, by lanes.
     [[nodiscard]] std::span<const Race> found() const { return races_; }
-    /// A write to the bytes that a clock of fences does not cover, if there is one; those of agents from `except` on do
-    /// not count.
+    /// A write to the bytes that a clock of fences does not cover, if there is one; agents from `except` on
+    /// do not count.
     [[nodiscard]] std::optional<Race> unfenced_write(std::uint64_t begin, std::uint64_t end,
                                                      const VectorClock& fenced, unsigned except);
 
