@@ -189,6 +189,7 @@ bool Parser::function_tail(std::uint32_t first, bool is_entry) {
     const bool prototype_ends = kind() == L::directive || kind() == L::end || kind() == L::close_brace;
     if (!take(L::semicolon) && (is_entry || !prototype_ends))
         return expected("'{' or ';' after the function's head");
+    data_.has_functions_in_bodies |= in_body();
     return done(StatementKind::function, first);
 }
 

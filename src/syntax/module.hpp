@@ -70,6 +70,7 @@ struct ModuleData {
     TextSpace text;
     Array<RawToken> tokens;
     Array<Node> nodes;
+    bool has_functions_in_bodies = false;  ///< some were parsed
 
     [[nodiscard]] std::string_view text_of(RawToken token) const { return text.at(token.begin, token.end()); }
     /// The text of a node's trivia and own tokens.

@@ -3,6 +3,7 @@
 // module: Statement::tokens() copies them.
 
 #include <string_view>
+#include <vector>
 
 #include "syntax/names.hpp"
 
@@ -46,6 +47,18 @@ template <class Visit> void for_each_child(Statement parent, Visit visit) {
          i = data.nodes[i].next)
         if (const StatementKind kind = data.nodes[i].kind; kind != StatementKind::end)
             visit(NameIndex::handle(data, i), kind);
+}
+
+/// Of a module's functions: those that are declared in their bodies, and are the module's as well.
+[[nodiscard]] inline std::vector<Statement> functions_in_bodies(const std::vector<Statement>& functions) {
+    std::vector<Statement> found;
+    if (functions.empty()) return found;
+    const ModuleData& data = NameIndex::data_of(functions.front());
+    if (!data.has_functions_in_bodies) return found;
+    for (NodeIndex i = data.nodes[root_node].first_child; i != null_node; i = data.in_print_order_after(i))
+        if (data.nodes[i].kind == StatementKind::function && data.nodes[i].parent != root_node)
+            found.push_back(NameIndex::handle(data, i));
+    return found;
 }
 
 }  // namespace ptxgraft::syntax

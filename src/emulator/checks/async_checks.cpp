@@ -17,19 +17,27 @@ namespace ptxgraft::emulator {
 
 void AsyncChecks::begin() { is_on_ = warp_.launch().is_ordered && warp_.checks().has(EmulatorCheck::async); }
 
-void AsyncChecks::begin_copy(unsigned lane, const AsyncCompletion& completion) {
+void AsyncChecks::begin_store(unsigned lane) {
     if (!is_on_) return;
     Checker& checker = *warp_.cta().checker();
-    agent_.id = completion.is_store ? checker.agents.bulk_stores() : checker.agents.async_proxy();
-    agent_.is_store = completion.is_store;
-    agent_.lane = Agents::proxy_lane(completion.mbarrier);
-    if (!completion.is_store) {
-        known_ = Clock(checker.order.size());
-        return checker.order.release(warp_.number(), 1u << lane, false, known_);
-    }
-    ThreadBulkStores& stores = checker.bulk_stores(warp_.number(), lane);
-    stores.issued = checker.order.now(agent_.id);
+    ThreadBulkStores& stores = checker.issue_bulk_store(warp_.number(), lane);
+    reads_ = stores.reads;
+    writes_ = stores.writes();
+    stores.issued = checker.order.now(reads_.agent);
     stores.pc = warp_.pc();
+}
+
+void AsyncChecks::begin_copy(unsigned lane) {
+    if (!is_on_) return;
+    Checker& checker = *warp_.cta().checker();
+    known_ = Clock(checker.order.size());
+    checker.order.release(warp_.number(), 1u << lane, false, known_);
+}
+
+void AsyncChecks::begin_part(Space space, std::uint64_t mbarrier) {
+    if (!is_on_) return;
+    const Place where = warp_.memory().common_place(space, mbarrier);
+    reads_ = writes_ = warp_.cta().checker()->copies_until(where.address);
 }
 
 bool AsyncChecks::note_async(Space space, std::uint64_t address, unsigned lane, std::uint64_t bytes,
@@ -50,14 +58,15 @@ bool AsyncChecks::note_async_order(Space space, std::uint64_t address, unsigned 
     warp_.memory().describe(space, address, lane, at);
     Checker& checker = *warp_.cta().checker();
     if (at.is_shared && reads) {
-        const auto unfenced = checker.shared_races.unknown_write(at.begin, at.begin + bytes, checker.fenced,
-                                                                 checker.agents.async_proxy());
+        const auto unfenced = checker.shared_races.unfenced_write(at.begin, at.begin + bytes,
+                                                                  checker.order.fenced(warp_.number(), lane),
+                                                                  checker.agents.async_proxy());
         if (unfenced && !warp_.checks().races().report_unfenced(*unfenced, lane, "copy")) return false;
     }
     if (!at.is_shared && !at.is_global) return true;
     RaceShadow& shadow = at.is_shared ? checker.shared_races : checker.global_races;
-    const unsigned as = !agent_.is_store ? agent_.lane : reads ? Agents::reads_lane : Agents::writes_lane;
-    const Accessor by{epoch(agent_.id, as, checker.order.access(agent_.id)), warp_.number(), lane};
+    const ProxyLane& as = reads ? reads_ : writes_;
+    const Accessor by{epoch(as.agent, as.lane, checker.order.access(as.agent)), warp_.number(), lane};
     if (!shadow.note(at.begin, at.begin + bytes, kind, by, warp_.pc())) return true;
     return warp_.checks().races().report_races(
         EmulatorCheck::async, shadow.found(),
@@ -71,7 +80,7 @@ void AsyncChecks::finish_async_at(Space space, std::uint64_t address) {
     // What other threads had it copy is not known to those who wait for this one's copy.
     Clock& arrived = checker.phases(where.address).near.arrived;
     arrived.join(known_);
-    arrived.accesses.raise(agent_.id, 1u << agent_.lane, checker.order.close(agent_.id));
+    arrived.accesses.raise(writes_.agent, 1u << writes_.lane, checker.order.close(writes_.agent));
 }
 
 // An arrival with the scope .cta, from another CTA than the mbarrier's, is morally strong with no wait.
@@ -130,8 +139,10 @@ bool AsyncChecks::note_mbarrier_init(Space space, std::uint64_t address, unsigne
 void AsyncChecks::commit_bulk_groups(std::uint32_t mask) {
     if (!is_on_) return;
     Checker& checker = *warp_.cta().checker();
-    const WarpTime time = checker.order.advance(checker.agents.bulk_stores());
-    each_bit(mask, [&](unsigned lane) { checker.bulk_stores(warp_.number(), lane).groups.commit(time); });
+    each_bit(mask, [&](unsigned lane) {
+        ThreadBulkStores& stores = checker.bulk_stores(warp_.number(), lane);
+        stores.groups.commit(stores.reads.is_any() ? checker.order.advance(stores.reads.agent) : 0);
+    });
 }
 
 void AsyncChecks::wait_bulk_groups(std::uint32_t mask, const BulkWait& wait) {
@@ -141,9 +152,8 @@ void AsyncChecks::wait_bulk_groups(std::uint32_t mask, const BulkWait& wait) {
         ThreadBulkStores& stores = checker.bulk_stores(warp_.number(), lane);
         const WarpTime time = stores.groups.complete(wait.pending);
         stores.waited = std::max(stores.waited, time);
-        const std::uint32_t what = wait.reads_only ? 1u << Agents::reads_lane : ~0u;
-        if (time != 0)
-            checker.order.learn(warp_.number(), 1u << lane, false, checker.agents.bulk_stores(), what, time);
+        const std::uint32_t what = (wait.reads_only ? 1u : 3u) << stores.reads.lane;
+        if (time != 0) checker.order.learn(warp_.number(), 1u << lane, false, stores.reads.agent, what, time);
     });
 }
 
@@ -168,9 +178,7 @@ bool AsyncChecks::check_bulk_stores() {
 }
 
 void AsyncChecks::fence_proxy(std::uint32_t mask) {
-    if (is_on_)
-        warp_.cta().checker()->order.release(warp_.number(), mask, mask == warp_.live(),
-                                             warp_.cta().checker()->fenced);
+    if (is_on_) warp_.cta().checker()->order.fence_proxy(warp_.number(), mask, mask == warp_.live());
 }
 
 // --- cp.async (PTX ISA 9.7.9.25.3): the copier of the warp is the one that reads and writes

@@ -15,12 +15,6 @@ namespace ptxgraft::emulator {
 class Warp;
 class StoredValues;
 
-/// Who tells a thread that a copy of the async proxy is complete.
-struct AsyncCompletion {
-    bool is_store = false;       ///< bulk groups do; else an mbarrier does:
-    std::uint64_t mbarrier = 0;  ///< its address
-};
-
 /// One lane's copy from global memory to shared memory, by cp.async.
 struct CopiedPiece {
     std::uint64_t from = 0, to = 0;
@@ -38,8 +32,12 @@ class AsyncChecks {
 
     // --- the async proxy, which copies for a lane
 
-    /// What the lane did, and what happened before that, happens before the copy.
-    void begin_copy(unsigned lane, const AsyncCompletion& completion);
+    /// What the lane did, and what happened before that, happens before the copy. Bulk groups say that a
+    /// store is complete.
+    void begin_store(unsigned lane);
+    /// Mbarriers say that others are: each of its own part.
+    void begin_copy(unsigned lane);
+    void begin_part(Space space, std::uint64_t mbarrier);
     /// The proxy accesses a range in one piece of memory.
     [[nodiscard]] bool note_async(Space space, std::uint64_t address, unsigned lane, std::uint64_t bytes,
                                   AccessKind kind);
@@ -50,7 +48,8 @@ class AsyncChecks {
     void wait_bulk_groups(std::uint32_t mask, const BulkWait& wait);
     /// Where the CTA has ended: its threads have waited for their bulk stores.
     [[nodiscard]] bool check_bulk_stores();
-    /// fence.proxy.async: it may see what the lanes did, and what happened before that.
+    /// fence.proxy.async: what happens behind it may have the async proxy see what the lanes did, and what
+    /// happened before that.
     void fence_proxy(std::uint32_t mask);
 
     // --- mbarriers: what comes before an arrival happens before the end of a wait for its phase
@@ -78,11 +77,8 @@ class AsyncChecks {
 
     Warp& warp_;
     bool is_on_ = false;
-    struct {
-        unsigned id = 0, lane = 0;
-        bool is_store = false;
-    } agent_;      // of the order, which copies now
-    Clock known_;  // to who waits for the copy: what the lane knew and did before it
+    ProxyLane reads_, writes_;  // which copies now
+    Clock known_;               // to who waits for the copy: what the lane knew and did before it
 };
 
 }  // namespace ptxgraft::emulator

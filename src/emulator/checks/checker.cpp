@@ -28,7 +28,6 @@ Checker::Checker(const Agents& all, std::size_t shadow_bytes, std::unique_ptr<Ra
     : agents(all),
       order(all.size(), all.warps(), all.copiers()),
       synchronisation(order, all.warps(), all.warps_of_cta()),
-      fenced(all.size()),
       storage(std::move(its_storage)),
       shared_races(order, *storage, storage->shared, all.warps_of_cta(), functions),
       global_races(order, *storage, storage->global, all.warps_of_cta(), functions),
@@ -40,14 +39,15 @@ Checker::Checker(const Agents& all, std::size_t shadow_bytes, std::unique_ptr<Ra
 void Checker::begin() {
     order.begin();
     synchronisation.begin();
-    shared_races.begin(shadow_bytes_, agents.is_synchronous() ? nullptr : &fenced);
+    shared_races.begin(shadow_bytes_,
+                       agents.is_synchronous() ? RaceShadow::Fences::ignored : RaceShadow::Fences::kept);
     global_races.begin(shadow_bytes_);
     arrived.clear();
     complete.clear();
+    proxy_lanes_ = 0;
     phases_.clear();
     initialisers_.clear();
     bulk_stores_.clear();
-    fenced.clear();
     stored.clear();
     findings.clear();
     mbarriers.clear();
@@ -61,6 +61,30 @@ Checker::Phases& Checker::phases(std::uint64_t mbarrier) {
         .emplace(mbarrier, Phases{{Clock(order.size()), Clock(order.size())},
                                   {Clock(order.size()), Clock(order.size())}})
         .first->second;
+}
+
+// Beyond the most agents that an access can name lanes are shared: what one wait says is taken for another's.
+// `count`: 1, or 2 side by side.
+ProxyLane Checker::new_proxy_lanes(unsigned count) {
+    constexpr unsigned most_agents = 1u << AccessInfo::agent_bits;
+    const unsigned first = (proxy_lanes_ + count - 1) / count * count;
+    const unsigned number = first % ((most_agents - agents.async_proxy()) * lane_count);
+    proxy_lanes_ = first + count;
+    const unsigned agent = agents.async_proxy() + number / lane_count;
+    if (agent == order.size()) order.add_agent();
+    return {static_cast<std::uint16_t>(agent), static_cast<std::uint8_t>(number % lane_count)};
+}
+
+ProxyLane Checker::copies_until(std::uint64_t mbarrier) {
+    ProxyLane& lane = phases(mbarrier).copies;
+    if (!lane.is_any()) lane = new_proxy_lanes(1);
+    return lane;
+}
+
+ThreadBulkStores& Checker::issue_bulk_store(unsigned warp, unsigned lane) {
+    ThreadBulkStores& stores = bulk_stores(warp, lane);
+    if (!stores.reads.is_any()) stores.reads = new_proxy_lanes(2);
+    return stores;
 }
 
 void Checker::forget_accesses() {

@@ -49,10 +49,14 @@ struct ThreadCopies {
 /// The bulk stores of a thread, whose reads of shared memory it has to wait for.
 struct ThreadBulkStores {
     CopyGroups groups;
+    ProxyLane reads;                  ///< and the next lane is what they write; none, while there are none
     WarpTime issued = 0, waited = 0;  ///< of the last one, and up to when it has waited
     std::uint32_t pc = 0;             ///< of the last one
 
     [[nodiscard]] bool is_pending() const { return issued > waited; }
+    [[nodiscard]] ProxyLane writes() const {
+        return {reads.agent, static_cast<std::uint8_t>(reads.lane + 1)};
+    }
 };
 
 /// The places of undefined values that were stored; which of them are undefined still, others know.
@@ -77,21 +81,21 @@ class StoredOrigins {
 };
 
 /// Numbers the agents of a cluster's happens-before order: the warps first, CTA by CTA, then what works for
-/// them asynchronously.
+/// them asynchronously. Last come those of the async proxy, as many as there have to be (Checker).
 class Agents {
   public:
     struct Asynchronous {
         bool copies = false;  ///< cp.async: one for each warp, with its lanes
         bool wgmma =
             false;  ///< one for each warpgroup, with a lane for each of its warps; its times are groups
-        bool async_proxy = false;  ///< that one and bulk stores, which there is a number for in any case
+        bool async_proxy = false;
     };
     Agents(std::uint32_t ctas, std::uint32_t warps_of_cta, Asynchronous what)
         : ctas_(ctas),
           warps_(ctas * warps_of_cta),
           warps_of_cta_(warps_of_cta),
           warpgroups_of_cta_((warps_of_cta + 3) / 4),
-          size_(warps_ + 2 + ctas),
+          size_(warps_ + ctas),
           is_synchronous_(!what.copies && !what.wgmma && !what.async_proxy) {
         if (what.copies) {
             copiers_ = size_;
@@ -102,6 +106,7 @@ class Agents {
             size_ += ctas * warpgroups_of_cta_;
         }
     }
+    /// Without those of the async proxy.
     [[nodiscard]] unsigned size() const { return size_; }
     [[nodiscard]] unsigned warps() const { return warps_; }
     [[nodiscard]] unsigned warps_of_cta() const { return warps_of_cta_; }
@@ -109,24 +114,17 @@ class Agents {
     [[nodiscard]] bool is_synchronous() const { return is_synchronous_; }
     [[nodiscard]] bool operator==(const Agents&) const = default;
 
-    /// The async proxy where mbarriers say that it is done: a lane for each of 32 mbarriers that lie side by
-    /// side.
-    [[nodiscard]] unsigned async_proxy() const { return warps_; }
-    [[nodiscard]] static unsigned proxy_lane(std::uint64_t mbarrier) {
-        return static_cast<unsigned>(mbarrier / 8 % lane_count);
-    }
-    /// And where bulk groups do: a lane for what it reads, and one for what it writes.
-    [[nodiscard]] unsigned bulk_stores() const { return warps_ + 1; }
-    static constexpr unsigned reads_lane = 0, writes_lane = 1;
+    /// The first one of the async proxy.
+    [[nodiscard]] unsigned async_proxy() const { return size_; }
     /// Who writes mbarrier objects for the threads that initialise them: a fence may order that alone
     /// (fence.mbarrier_init). Every object that is initialised has a time. One for each CTA, with a lane for
     /// each thread of a warp, and another one for the same thread of the next warp: who made an object knows
     /// nothing of those that other warps made before.
     [[nodiscard]] Epoch initialiser(unsigned warp, unsigned lane, WarpTime time) const {
-        return epoch(warps_ + 2 + warp / warps_of_cta_, (warp % warps_of_cta_ + lane) % lane_count, time);
+        return epoch(warps_ + warp / warps_of_cta_, (warp % warps_of_cta_ + lane) % lane_count, time);
     }
     [[nodiscard]] bool is_initialiser(unsigned agent) const {
-        return agent >= warps_ + 2 && agent < warps_ + 2 + ctas_;
+        return agent >= warps_ && agent < warps_ + ctas_;
     }
 
     [[nodiscard]] unsigned copiers() const { return copiers_; }  ///< 0: there are none
@@ -137,7 +135,9 @@ class Agents {
     [[nodiscard]] unsigned warpgroup(unsigned cta, unsigned warp) const {
         return warpgroups_ + cta * warpgroups_of_cta_ + warp / 4;
     }
-    [[nodiscard]] bool is_warpgroup(unsigned agent) const { return warpgroups_ != 0 && agent >= warpgroups_; }
+    [[nodiscard]] bool is_warpgroup(unsigned agent) const {
+        return warpgroups_ != 0 && agent >= warpgroups_ && agent < size_;
+    }
 
   private:
     unsigned ctas_, warps_, warps_of_cta_, warpgroups_of_cta_, size_;
@@ -166,8 +166,12 @@ class Checker {
     struct Phases {
         Arrivals near, far;
         bool has_far = false;
+        ProxyLane copies = {};  ///< that tell this mbarrier; none so far, if there are none
     };
+    /// `mbarrier`: its address among the cluster's shared memory.
     [[nodiscard]] Phases& phases(std::uint64_t mbarrier);
+    /// What the async proxy does until it tells an mbarrier.
+    [[nodiscard]] ProxyLane copies_until(std::uint64_t mbarrier);
     /// All threads know of everything that was accessed, and nothing works asynchronously: no access from now
     /// on is in a race with one from before.
     void forget_accesses();
@@ -180,6 +184,8 @@ class Checker {
     [[nodiscard]] ThreadBulkStores& bulk_stores(unsigned warp, unsigned lane) {
         return bulk_stores_[warp * lane_count + lane];
     }
+    /// The same, with lanes of the async proxy.
+    [[nodiscard]] ThreadBulkStores& issue_bulk_store(unsigned warp, unsigned lane);
     /// The first thread of some warps that has not waited for its last one: as warp * lane_count + lane.
     [[nodiscard]] std::optional<unsigned> pending_bulk_store(unsigned first_warp, unsigned warps) const;
     [[nodiscard]] ThreadCopies& copies(unsigned warp, unsigned lane) {
@@ -194,7 +200,6 @@ class Checker {
     const Agents agents;
     Order order;
     Synchronisation synchronisation;
-    Clock fenced;  ///< what threads did before a fence.proxy.async
     std::unique_ptr<RaceStorage> storage;
     RaceShadow shared_races, global_races;
     Clock arrived,
@@ -214,7 +219,10 @@ class Checker {
     std::unordered_set<const std::byte*> mbarriers;  ///< where some were made
 
   private:
+    [[nodiscard]] ProxyLane new_proxy_lanes(unsigned count);
+
     std::size_t shadow_bytes_;
+    unsigned proxy_lanes_ = 0;  // in use
     std::unordered_map<std::uint64_t, Phases> phases_;
     std::vector<Epoch> initialisers_;                             // by the time of that, from 1
     std::unordered_map<unsigned, ThreadBulkStores> bulk_stores_;  // by thread

@@ -8,6 +8,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <limits>
 
 #include "emulator/machine/cta.hpp"
 #include "emulator/machine/operations.hpp"
@@ -205,6 +206,28 @@ void Definedness::carry_states(const Operation& operation, std::uint8_t* states)
     }
 }
 
+// Of an undefined source that is saturated, the bits that the greatest and the least integer set are not
+// known; those of the last source are put where it goes.
+void Definedness::insert_states(const Operation& operation, std::uint8_t* states) {
+    constexpr std::array extremes = {std::numeric_limits<std::int32_t>::max(),
+                                     std::numeric_limits<std::int32_t>::min()};
+    const Ref* const sources = warp_.operands(operation) + operation.outputs;
+    States moved, unknown{}, result;
+    read_states(sources[2], moved.data());
+    for (std::uint8_t& state : moved) state = static_cast<std::uint8_t>(~state);
+    for (const std::int32_t extreme : extremes) {
+        std::array<std::array<std::int32_t, lane_count>, 2> saturated{};
+        for (unsigned i = 0; i < saturated.size(); ++i)
+            each_bit(~written_lanes(sources[i]), [&](unsigned lane) { saturated[i][lane] = extreme; });
+        const std::array<const void*, 3> inputs = {saturated[0].data(), saturated[1].data(), moved.data()};
+        void* const output = result.data();
+        operation.function(&output, inputs.data(), operation.elements);
+        for (std::size_t b = 0; b < unknown.size(); ++b) unknown[b] |= result[b];
+    }
+    for (std::size_t b = 0; b < sizeof(std::int32_t) * lane_count; ++b)
+        states[b] = static_cast<std::uint8_t>(~unknown[b]);
+}
+
 void Definedness::spread_states(const Operation& operation, unsigned output, std::uint8_t* states) {
     using enum Undefined;
     const Ref* const results = warp_.operands(operation);
@@ -286,8 +309,11 @@ bool Definedness::track_undefined(const Operation& operation, std::uint32_t mask
     Origin origin = origin_of(first);
     origin.is_value = true;
     States states;
-    if (operation.undefined == Undefined::carries) {
-        carry_states(operation, states.data());
+    if (operation.undefined == Undefined::carries || operation.undefined == Undefined::inserts) {
+        if (operation.undefined == Undefined::carries)
+            carry_states(operation, states.data());
+        else
+            insert_states(operation, states.data());
         taint(results[0], mask, origin, states.data());
         return true;
     }

@@ -80,6 +80,7 @@ class Definedness {
     [[nodiscard]] bool refuse_undefined(const Operation& operation, std::uint32_t mask);
     void try_bits(const Operation& operation, std::uint8_t* states);
     void carry_states(const Operation& operation, std::uint8_t* states);
+    void insert_states(const Operation& operation, std::uint8_t* states);
     void spread_states(const Operation& operation, unsigned output, std::uint8_t* states);
     void move_states(const Operation& operation, std::uint32_t mask, const Origin& origin);
     void read_data(Ref ref, std::uint8_t* data);

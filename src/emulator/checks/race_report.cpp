@@ -75,8 +75,9 @@ std::string RaceChecks::describe_place(const Located& at, std::uint64_t address)
         if ((variable.entry == SharedVariable::all || variable.entry == entry) &&
             offset - variable.address < variable.bytes)
             return fmt::format(
-                " ({} + {}{})",
+                " ({}{} + {}{})",
                 warp_.launch().text.substr(variable.name.begin, variable.name.end - variable.name.begin),
+                variable.element == SharedVariable::no_element ? "" : std::to_string(variable.element),
                 offset - variable.address, whose);
     if (offset >= warp_.launch().dynamic_shared && offset < warp_.launch().reserved_shared)
         return fmt::format(" (dynamic shared memory + {}{})", offset - warp_.launch().dynamic_shared, whose);

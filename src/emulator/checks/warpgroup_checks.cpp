@@ -341,8 +341,9 @@ bool WarpgroupChecks::note_wgmma(const Operation& operation, const WgmmaOperands
         Clock known(checker.order.size());
         checker.order.release(warp_.number(), warp_.live(), true, known);
         checker.order.acquire(warpgroup, warp_.live(), true, known);
+        const VectorClock fenced = checker.order.fenced(warpgroup);
         for (const SharedRange& range : reads.ranges)
-            if (!note_range(range, shared, warpgroup)) return false;
+            if (!note_range(range, shared, warpgroup, fenced)) return false;
     }
     if (!warp_.checks().tracks_written()) return true;
     MatrixDefinedness& matrices = warp_.checks().matrices();
@@ -358,7 +359,8 @@ bool WarpgroupChecks::note_wgmma(const Operation& operation, const WgmmaOperands
     return true;
 }
 
-bool WarpgroupChecks::note_range(const SharedRange& range, const Located& shared, unsigned warpgroup) {
+bool WarpgroupChecks::note_range(const SharedRange& range, const Located& shared, unsigned warpgroup,
+                                 const VectorClock& fenced) {
     RaceChecks& races = warp_.checks().races();
     Checker& checker = *warp_.cta().checker();
     const Accessor by{epoch(warpgroup, warp_.index() % 4, groups() + 1), warpgroup, warp_.index() % 4};
@@ -368,7 +370,7 @@ bool WarpgroupChecks::note_range(const SharedRange& range, const Located& shared
                             {.at = shared, .bytes = row_bytes, .kind = AccessKind::read, .lane = 0}))
         return false;
     const auto unfenced =
-        checker.shared_races.unknown_write(begin, end, checker.fenced, checker.agents.async_proxy());
+        checker.shared_races.unfenced_write(begin, end, fenced, checker.agents.async_proxy());
     return !unfenced || races.report_unfenced(*unfenced, 0, "wgmma.mma_async");
 }
 

@@ -92,7 +92,8 @@ class WarpgroupChecks {
     void forget(const Frame& frame);
     [[nodiscard]] const PendingWgmma* user_of(Ref ref) const;
     [[nodiscard]] bool report_in_flight(Ref ref, std::string_view use);
-    [[nodiscard]] bool note_range(const SharedRange& range, const Located& shared, unsigned warpgroup);
+    [[nodiscard]] bool note_range(const SharedRange& range, const Located& shared, unsigned warpgroup,
+                                  const VectorClock& fenced);
     [[nodiscard]] std::uint32_t fences() const;  // that the warp has come to
     [[nodiscard]] std::uint32_t groups() const;  // that it has committed
 

@@ -186,8 +186,22 @@ Expected<Program> ModuleDecoder::finish() {
     return std::move(program);
 }
 
+namespace {
+
+// In the order of the text.
+std::vector<syntax::Statement> functions_of(const syntax::Module& module) {
+    std::vector<syntax::Statement> all = module.functions();
+    const std::vector<syntax::Statement> others = syntax::functions_in_bodies(all);
+    all.insert(all.end(), others.begin(), others.end());
+    const auto begin = [](const syntax::Statement& statement) { return statement.span().begin; };
+    if (!others.empty()) std::ranges::stable_sort(all, {}, begin);
+    return all;
+}
+
+}  // namespace
+
 Expected<void> ModuleDecoder::declare_functions() {
-    for (const syntax::Statement& statement : module_.functions()) {
+    for (const syntax::Statement& statement : functions_of(module_)) {
         const std::string_view name = statement.name();
         const bool is_entry = statement.is_entry(), is_definition = statement.is_definition();
         const auto [at, is_new] = all_functions_.put(name);
@@ -343,51 +357,62 @@ const std::optional<PureInstruction>& ModuleDecoder::pure(const syntax::Instruct
         .first->second;
 }
 
-// PTX ISA 5.4.6 has ranges in every state space; compilers have them of registers.
-Expected<void> ModuleDecoder::single(const syntax::Statement::Variable& variable,
-                                     const syntax::Statement::Declarator& declarator, Span span) {
-    if (declarator.range == 0) return {};
-    return fail(
-        Errc::declaration_not_emulated, span,
-        fmt::format("{}<{}>, a range of variables in {}", declarator.name, declarator.range, variable.space));
+Expected<void> ModuleDecoder::check_range(const syntax::Statement::Variable& variable,
+                                          const syntax::Statement::Declarator& declarator) const {
+    constexpr std::uint32_t most = 1u << 16;
+    if (declarator.range <= most) return {};
+    return fail(Errc::declaration_not_emulated, span_of(declarator.name),
+                fmt::format("{}<{}>, more than {} variables in {}", declarator.name, declarator.range, most,
+                            variable.space));
+}
+
+std::string_view ModuleDecoder::element_name(std::string_view stem, std::uint32_t number) {
+    const std::string_view name = element_names_.emplace_back(fmt::format("{}{}", stem, number));
+    element_spans_[name.data()] = span_of(stem);
+    return name;
 }
 
 Expected<void> ModuleDecoder::declare(const syntax::Statement& statement,
                                       const syntax::Statement::Variable& variable,
                                       std::uint32_t& shared_top) {
-    const Span span = statement.span();
     for (std::size_t i = 0; i < variable.declarators.size(); ++i) {
         const auto& declarator = variable.declarators[i];
-        const Space space = syntax::space_of(variable.space);
         if (!is_in_bodies_ && (variable.space == ".reg" || variable.space == ".local"))
             return fail(
-                Errc::declaration_not_emulated, span,
+                Errc::declaration_not_emulated, statement.span(),
                 fmt::format("{}, a {} variable outside of functions", declarator.name, variable.space));
-        TRY(single(variable, declarator, span));
-        if (space != Space::shared) {
-            TRY(place_global(statement, variable, i));
-            continue;
-        }
-        const auto size = TRY(extent(variable, declarator, span));
-        Symbol symbol{.kind = Symbol::Kind::variable,
-                      .space = Space::shared,
-                      .bytes = size.bytes,
-                      .element_bytes = element_bytes(variable, declarator),
-                      .declared = isa::variable_symbol(statement, variable, declarator)};
-        if (variable.linkage == ".extern" && size.bytes == 0) {
-            symbol.dynamic = true;
-            program.dynamic_alignment = std::max(program.dynamic_alignment, size.align);
-        } else {
-            symbol.unplaced = size.align;
-            if (size.bytes > most_shared_bytes) return too_large(span, declarator.name, size.bytes);
-            if (is_in_bodies_)
-                symbol = TRY(place_shared({declarator.name, symbol}, shared_top));
-            else
-                has_unplaced_ = true;
-        }
-        TRY(declare(declarator.name, symbol));
+        TRY(for_each_name(variable, declarator, [&](std::string_view name) {
+            return syntax::space_of(variable.space) == Space::shared
+                       ? place_shared(statement, variable, i, name, shared_top)
+                       : place_global(statement, variable, i, name);
+        }));
     }
     return {};
+}
+
+Expected<void> ModuleDecoder::place_shared(const syntax::Statement& statement,
+                                           const syntax::Statement::Variable& variable, std::size_t index,
+                                           std::string_view name, std::uint32_t& shared_top) {
+    const auto& declarator = variable.declarators[index];
+    const auto size = TRY(extent(variable, declarator, statement.span()));
+    Symbol symbol{.kind = Symbol::Kind::variable,
+                  .space = Space::shared,
+                  .bytes = size.bytes,
+                  .element_bytes = element_bytes(variable, declarator),
+                  .is_of_range = declarator.range != 0,
+                  .declared = isa::variable_symbol(statement, variable, declarator)};
+    if (variable.linkage == ".extern" && size.bytes == 0) {
+        symbol.dynamic = true;
+        program.dynamic_alignment = std::max(program.dynamic_alignment, size.align);
+    } else {
+        symbol.unplaced = size.align;
+        if (size.bytes > most_shared_bytes) return too_large(statement.span(), name, size.bytes);
+        if (is_in_bodies_)
+            symbol = TRY(place_shared({name, symbol}, shared_top));
+        else
+            has_unplaced_ = true;
+    }
+    return declare(name, symbol);
 }
 
 std::vector<ModuleDecoder::Named> ModuleDecoder::unplaced_shared(const syntax::Statement& function) const {
@@ -421,7 +446,12 @@ Expected<Symbol> ModuleDecoder::place_shared(const Named& named, std::uint32_t& 
         return too_large(span_of(name), name, symbol.bytes);
     shared_top = static_cast<std::uint32_t>(symbol.address + symbol.bytes);
     symbol.unplaced = 0;
-    program.shared_variables.push_back({span_of(name), symbol.address, symbol.bytes, entry});
+    program.shared_variables.push_back(
+        {.name = span_of(name),
+         .address = symbol.address,
+         .bytes = symbol.bytes,
+         .entry = entry,
+         .element = symbol.is_of_range ? syntax::numbered(name).number : SharedVariable::no_element});
     return symbol;
 }
 
@@ -447,15 +477,16 @@ Expected<void> ModuleDecoder::declare(std::string_view name, Symbol symbol) {
 }
 
 Expected<void> ModuleDecoder::place_global(const syntax::Statement& statement,
-                                           const syntax::Statement::Variable& variable, std::size_t index) {
+                                           const syntax::Statement::Variable& variable, std::size_t index,
+                                           std::string_view name) {
     const Span span = statement.span();
     const auto& declarator = variable.declarators[index];
     const bool is_external = variable.linkage == ".extern";
     if (is_external || type_bits(variable.type) == 0) {  // textures, samplers, surfaces have no bytes
-        if (!scopes.is_declared_here(declarator.name))
-            return declare(declarator.name,
-                           {.kind = Symbol::Kind::external,
-                            .declared = isa::variable_symbol(statement, variable, declarator)});
+        if (!scopes.is_declared_here(name))
+            return declare(name, {.kind = Symbol::Kind::external,
+                                  .is_of_range = declarator.range != 0,
+                                  .declared = isa::variable_symbol(statement, variable, declarator)});
         return {};
     }
     const auto size = TRY(extent(variable, declarator, span));
@@ -465,13 +496,14 @@ Expected<void> ModuleDecoder::place_global(const syntax::Statement& statement,
     if (!region) return fail(region.error().code, span, *region.error().detail);
     const Space space = syntax::space_of(variable.space);
     const std::uint64_t address = (*region)->begin;
-    TRY(declare(declarator.name, {.kind = Symbol::Kind::variable,
-                                  .space = space,
-                                  .address = address,
-                                  .bytes = size.bytes,
-                                  .element_bytes = element_bytes(variable, declarator),
-                                  .declared = isa::variable_symbol(statement, variable, declarator)}));
-    program.variables[std::string(declarator.name)] = {address, size.bytes, space, false};
+    TRY(declare(name, {.kind = Symbol::Kind::variable,
+                       .space = space,
+                       .address = address,
+                       .bytes = size.bytes,
+                       .element_bytes = element_bytes(variable, declarator),
+                       .is_of_range = declarator.range != 0,
+                       .declared = isa::variable_symbol(statement, variable, declarator)}));
+    program.variables[std::string(name)] = {address, size.bytes, space, false};
     const Initialiser initialiser = {*region, variable, index};
     if (is_in_bodies_) return initialise(initialiser);  // its names are those of the block that it stands in
     initialisers_.push_back(initialiser);

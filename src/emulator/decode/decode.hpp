@@ -4,6 +4,7 @@
 /// that the emulator lacks becomes an operation that fails when it is executed.
 
 #include <array>
+#include <deque>
 #include <initializer_list>
 #include <optional>
 #include <span>
@@ -169,6 +170,9 @@ class ModuleDecoder {
     [[nodiscard]] const Symbol* find(std::string_view name) const;
     /// Where a name stands in the text.
     [[nodiscard]] Span span_of(std::string_view name) const {
+        if (!element_spans_.empty())
+            if (const auto found = element_spans_.find(name.data()); found != element_spans_.end())
+                return found->second;
         const auto begin = static_cast<std::uint32_t>(name.data() - source_);
         return {begin, begin + static_cast<std::uint32_t>(name.size())};
     }
@@ -196,9 +200,17 @@ class ModuleDecoder {
     /// With an address; `entry`: whose it is alone.
     Expected<Symbol> place_shared(const Named& named, std::uint32_t& shared_top,
                                   std::uint32_t entry = SharedVariable::all);
-    /// Refuses a range, which is of registers alone.
-    static Expected<void> single(const syntax::Statement::Variable& variable,
-                                 const syntax::Statement::Declarator& declarator, Span span);
+    /// Calls `declare(name)` for each of the variables in memory that a declarator is of: of `v<5>` (PTX ISA
+    /// 5.4.6) v0 to v4, whose names live as long as the decoder. As ptxas has it, `v1<5>` has no elements.
+    template <class Declare>
+    Expected<void> for_each_name(const syntax::Statement::Variable& variable,
+                                 const syntax::Statement::Declarator& declarator, Declare&& declare) {
+        if (declarator.range == 0) return declare(declarator.name);
+        if (!syntax::numbered(declarator.name).stem.empty()) return {};
+        TRY(check_range(variable, declarator));
+        for (std::uint32_t i = 0; i < declarator.range; ++i) TRY(declare(element_name(declarator.name, i)));
+        return {};
+    }
     /// `.target …, debug`: values live in memory, and registers hold them for one instruction at a time.
     [[nodiscard]] bool is_debug() const { return is_debug_; }
 
@@ -223,8 +235,15 @@ class ModuleDecoder {
     Expected<void> declare_aliases();
     Expected<void> decode_bodies(bool entries, ModulePart part);
     Expected<void> declare(std::string_view name, Symbol symbol);
+    Expected<void> place_shared(const syntax::Statement& statement,
+                                const syntax::Statement::Variable& variable, std::size_t index,
+                                std::string_view name, std::uint32_t& shared_top);
     Expected<void> place_global(const syntax::Statement& statement,
-                                const syntax::Statement::Variable& variable, std::size_t index);
+                                const syntax::Statement::Variable& variable, std::size_t index,
+                                std::string_view name);
+    [[nodiscard]] Expected<void> check_range(const syntax::Statement::Variable& variable,
+                                             const syntax::Statement::Declarator& declarator) const;
+    [[nodiscard]] std::string_view element_name(std::string_view stem, std::uint32_t number);
 
     const syntax::Module& module_;
     const char* const source_ = module_.source().data();
@@ -255,8 +274,10 @@ class ModuleDecoder {
     bool is_debug_ = false;
     std::unordered_map<std::string, std::optional<PureInstruction>> pure_;
     std::vector<Initialiser> initialisers_;
-    std::vector<Named> declared_;  // of the module's scope
-    bool has_unplaced_ = false;    // `.shared` variables there
+    std::deque<std::string> element_names_;                // of ranges of variables in memory
+    std::unordered_map<const char*, Span> element_spans_;  // by their characters: where the stems stand
+    std::vector<Named> declared_;                          // of the module's scope
+    bool has_unplaced_ = false;                            // `.shared` variables there
     bool is_in_bodies_ = false, is_one_of_several_ = false, needs_order_ = false;
 };
 

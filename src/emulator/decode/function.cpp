@@ -295,10 +295,7 @@ Expected<void> FunctionDecoder::statement(const Statement& statement, StatementK
         case StatementKind::block: span_ = statement.span(); return block(statement);
         case StatementKind::label: return place_label(statement);
         case StatementKind::directive: return directive(statement);
-        case StatementKind::function:
-            return fail(Errc::declaration_not_emulated, statement.span(),
-                        fmt::format("{}, a function that is declared in a body", statement.name()));
-        default: return {};
+        default: return {};  // a function that is declared here is the module's (ModuleDecoder)
     }
 }
 
@@ -428,16 +425,19 @@ Expected<void> FunctionDecoder::variable(const Statement& statement) {
         return done;
     }
     for (const auto& declarator : variable->declarators) {
-        TRY(ModuleDecoder::single(*variable, declarator, span));
         const auto size = TRY(extent(*variable, declarator, span));
-        auto offset = TRY(place_in_frame(size.bytes, size.align, span));
-        scopes().declare(declarator.name,
-                         {.space = Space::local,
-                          .frame_relative = true,
-                          .address = offset,
-                          .bytes = size.bytes,
-                          .element_bytes = element_bytes(*variable, declarator),
-                          .declared = isa::variable_symbol(statement, *variable, declarator)});
+        const auto declare = [&](std::string_view name) -> Expected<void> {
+            auto offset = TRY(place_in_frame(size.bytes, size.align, span));
+            scopes().declare(name, {.space = Space::local,
+                                    .frame_relative = true,
+                                    .address = offset,
+                                    .bytes = size.bytes,
+                                    .element_bytes = element_bytes(*variable, declarator),
+                                    .is_of_range = declarator.range != 0,
+                                    .declared = isa::variable_symbol(statement, *variable, declarator)});
+            return {};
+        };
+        TRY(module_.for_each_name(*variable, declarator, declare));
     }
     return {};
 }

@@ -38,6 +38,11 @@ Expected<std::uint64_t> base_address(const ModuleDecoder& module, const InitialV
         return function_window + *function * function_stride;
     const Symbol* symbol = module.find(name);
     if (symbol == nullptr) return fail(Errc::name_undeclared, span_of(*value.symbol), std::string(name));
+    if (symbol->kind == Symbol::Kind::external && isa::is_opaque(symbol->declared))
+        return fail(Errc::declaration_not_emulated, span_of(*value.symbol),
+                    fmt::format("a first value that is the handle of {}, which is a texture, a sampler or a "
+                                "surface",
+                                name));
     if (symbol->kind == Symbol::Kind::external)
         return fail(Errc::external_unresolved, span_of(*value.symbol), std::string(name));
     return symbol->address + (value.is_generic ? window(symbol->space) : 0);

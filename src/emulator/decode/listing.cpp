@@ -20,8 +20,8 @@ std::string_view name_of(Table table) {
 }
 
 std::string_view name_of(Undefined undefined) {
-    constexpr std::string_view names[] = {"spreads", "moves",  "bits",    "halves", "packs",
-                                          "joins",   "splits", "carries", "refused"};
+    constexpr std::string_view names[] = {"spreads", "moves",   "bits",   "halves",  "packs",
+                                          "joins",   "inserts", "splits", "carries", "refused"};
     return names[static_cast<std::size_t>(undefined)];
 }
 

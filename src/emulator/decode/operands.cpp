@@ -70,6 +70,9 @@ Expected<Ref> FunctionDecoder::value_of(std::string_view name, std::int64_t offs
     } else if (const auto special = read_special(name)) {
         base = read_as(*special, bytes);
     } else if (const Symbol* symbol = find(name); symbol != nullptr) {
+        if (isa::is_opaque(symbol->declared))
+            return fail(Errc::instruction_not_emulated, span,
+                        fmt::format("the handle of {}, which is a texture, a sampler or a surface", name));
         if (symbol->kind == Symbol::Kind::external)
             return fail(Errc::external_unresolved, span, std::string(name));
         if (symbol->kind != Symbol::Kind::variable)

@@ -50,6 +50,8 @@ void set_undefined(Operation& operation, const syntax::Instruction& instruction)
         const bool is_of_pair = instruction.modifiers[n - 1].ends_with("x2");
         if (operation.inputs == 1 && is_of_pair) operation.undefined = Undefined::halves;
         if (operation.inputs == 2 && !is_of_pair) operation.undefined = Undefined::packs;
+        if (operation.inputs == 3 && instruction.modifiers.front() == ".pack")
+            operation.undefined = Undefined::inserts;
     }
     if (instruction.opcode == "setp" && instruction.modifiers.back().ends_with("x2"))
         operation.undefined = Undefined::splits;

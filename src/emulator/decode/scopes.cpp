@@ -2,6 +2,7 @@
 #include "emulator/decode/scopes.hpp"
 
 #include <algorithm>
+#include <string>
 
 namespace ptxgraft::emulator {
 void RegisterRange::reset(std::uint32_t count, std::uint32_t bytes, std::uint32_t components,
@@ -51,6 +52,7 @@ void Scopes::close_function() {
 
 void Scopes::clear() noexcept {
     table_.clear();
+    has_variable_ranges_ = false;
     ranges_before_.clear();
     range_count_ = 0;
     ++time_;
@@ -84,6 +86,7 @@ void Scopes::declare(std::string_view name, const Symbol& symbol) {
 
 void Scopes::declare_new(std::string_view name, const Symbol& symbol) {
     forget_stem(syntax::numbered(name).stem);
+    has_variable_ranges_ |= symbol.is_of_range;
     table_.declare(name, {symbol});
 }
 
@@ -98,12 +101,21 @@ void Scopes::declare_range(std::string_view stem, std::uint32_t count, std::uint
 
 const Symbol* Scopes::find(std::string_view name) const {
     const auto* const entry = table_.single(name);
-    return entry == nullptr ? nullptr : &entry->symbol.symbol;
+    if (entry == nullptr) return has_variable_ranges_ ? find_padded(name) : nullptr;
+    return &entry->symbol.symbol;
+}
+
+// `v01` of `v<5>`, which is v1.
+const Symbol* Scopes::find_padded(std::string_view name) const {
+    const auto [stem, number] = syntax::numbered(name);
+    if (stem.empty()) return nullptr;
+    const auto* const entry = table_.single(std::string(stem) + std::to_string(number));
+    return entry != nullptr && entry->symbol.symbol.is_of_range ? &entry->symbol.symbol : nullptr;
 }
 
 Scopes::Meaning Scopes::find_register(std::string_view name) {
     const auto* const entry = table_.find(name);
-    if (entry == nullptr) return {};
+    if (entry == nullptr) return {has_variable_ranges_ ? find_padded(name) : nullptr, nullptr, 0};
     RegisterRange* const range = entry->symbol.range;
     if (range == nullptr) return {&entry->symbol.symbol, nullptr, 0};
     const auto [stem, number] = syntax::numbered(name);

@@ -38,6 +38,7 @@ struct Symbol {
         0;  ///< of a variable, in its space; the number of a label, a table, a prototype, a list
     std::uint64_t bytes = 0;
     std::uint32_t element_bytes = 0;  ///< of an array's elements; 0: no array
+    bool is_of_range = false;         ///< a variable in memory, of several that were declared as `v<5>`
     std::uint32_t since = 0;          ///< where the text declares it; 0: it stands before all its uses
     std::uint32_t unplaced = 0;       ///< alignment of a `.shared` variable that has no address yet; else 0
     isa::Symbol declared = {};        ///< as the check of an instruction sees it
@@ -86,7 +87,7 @@ class Scopes {
     /// `%r<5>`: %r0 to %r4, also written %r04. One of the same stem in the same scope hides the one before.
     void declare_range(std::string_view stem, std::uint32_t count, std::uint32_t bytes,
                        std::uint32_t components, const isa::Symbol& declared);
-    /// A name that was declared by itself.
+    /// A name that was declared by itself, and of a range of variables in memory one of its elements.
     [[nodiscard]] const Symbol* find(std::string_view name) const;
     /// The innermost scope has it, or of a range `name<count>` one of its elements.
     [[nodiscard]] bool is_declared_here(std::string_view name, std::uint32_t count = 0) {
@@ -137,6 +138,7 @@ class Scopes {
         return word * odd >> 58;
     }
     void forget_stem(std::string_view stem);
+    [[nodiscard]] const Symbol* find_padded(std::string_view name) const;
     static constexpr std::size_t longest_known_stem = 7;
     // A name that was declared by itself has no range.
     struct Declared {
@@ -151,7 +153,8 @@ class Scopes {
         std::uint64_t time = 0;
     };
     syntax::ScopeTable<Declared> table_;
-    std::deque<RegisterRange> pool_;  // the first range_count_ are in use
+    bool has_variable_ranges_ = false;  // in memory
+    std::deque<RegisterRange> pool_;    // the first range_count_ are in use
     std::size_t range_count_ = 0;
     std::vector<std::size_t> ranges_before_;  // the open scopes but the module's
     std::array<KnownStem, 64> known_ = {};

@@ -26,6 +26,9 @@ struct Lane {
     }
 
     [[nodiscard]] std::uint64_t value(Ref ref) const { return warp.value(ref, lane); }
+    [[nodiscard]] std::optional<std::uint64_t> value_if(bool has_one, const Ref* ref) const {
+        return has_one ? std::optional(value(*ref)) : std::nullopt;
+    }
 
     // The host bytes of a range that the thread itself reads or writes, or that the async proxy copies for
     // it.
@@ -107,10 +110,20 @@ struct Lane {
 
     // Calls `f(offset in the address)` for the CTA that the address is in, or with a mask for all that it
     // names: the bytes, and the mbarrier that is told, are at the same places in each.
-    template <class F> bool in_each(bool has_mask, std::uint64_t mask, F&& f) const {
-        if (!has_mask) return f([](std::uint64_t address) { return address; });
-        if (!check_mask(mask)) return false;
-        return each_bit(static_cast<std::uint32_t>(mask), [&](unsigned rank) {
+    template <class F>
+    bool in_each(std::optional<std::uint64_t> mask, std::optional<std::uint64_t> mbarrier, F&& copy) const {
+        AsyncChecks& checks = warp.checks().async();
+        const auto f = [&](auto&& there) {
+            if (mbarrier) checks.begin_part(Space::shared_cluster, there(*mbarrier));
+            return copy(there);
+        };
+        if (mbarrier)
+            checks.begin_copy(lane);
+        else
+            checks.begin_store(lane);
+        if (!mask) return f([](std::uint64_t address) { return address; });
+        if (!check_mask(*mask)) return false;
+        return each_bit(static_cast<std::uint32_t>(*mask), [&](unsigned rank) {
             return f([rank](std::uint64_t address) {
                 const std::uint64_t offset = offset_in_cta(address);
                 return offset | (rank + std::uint64_t{1}) << cluster_rank_shift;
@@ -151,7 +164,9 @@ bool copy(const BulkCopy& what, const Ref* refs, const Lane& lane) {
                 from_space = what.from_global ? Space::global : Space::shared;
     if (!what.to_global && !lane.is_own(what, lane.value(refs[0]))) return false;
     const bool is_multicast = what.from_global && what.has_mask;
-    return lane.in_each(is_multicast, is_multicast ? lane.value(refs[4]) : 0, [&](auto&& there) {
+    const auto mask = lane.value_if(is_multicast, refs + 4),
+               mbarrier = lane.value_if(!what.to_global, refs + 3);
+    return lane.in_each(mask, mbarrier, [&](auto&& there) {
         std::byte* to = nullptr;
         const std::byte* from = nullptr;
         if (size != 0) {
@@ -171,7 +186,7 @@ bool copy(const BulkCopy& what, const Ref* refs, const Lane& lane) {
         } else if (size != 0) {
             std::memmove(to, from, size);
         }
-        return what.to_global || lane.complete(Space::shared_cluster, there(lane.value(refs[3])), size);
+        return !mbarrier || lane.complete(Space::shared_cluster, there(*mbarrier), size);
     });
 }
 
@@ -275,8 +290,9 @@ bool copy_tensor(const BulkCopy& what, const Ref* refs, const Lane& lane) {
     auto tile = tile_of(what, refs, lane, *map);
     if (!tile) return lane.fail(tile.error());
     if (what.from_global && !lane.is_own(what, lane.value(refs[1]))) return false;
-    const std::uint64_t mask = what.has_mask ? lane.value(refs[3u + what.coordinates + what.offsets]) : 0;
-    return lane.in_each(what.has_mask, mask, [&](auto&& there) {
+    const auto mask = lane.value_if(what.has_mask, refs + 3u + what.coordinates + what.offsets),
+               mbarrier = lane.value_if(what.from_global, refs + 2 + what.coordinates);
+    return lane.in_each(mask, mbarrier, [&](auto&& there) {
         const std::uint64_t address = there(lane.value(refs[1]));
         std::byte* const shared = what.from_global
                                       ? lane.copied(Space::shared_cluster, address, tile->shared_extent(),
@@ -288,9 +304,7 @@ bool copy_tensor(const BulkCopy& what, const Ref* refs, const Lane& lane) {
         tensor::Tile rows = *tile;
         const std::uint64_t place = offset_in_cta(address);
         if (!copy_rows(rows, what, shared, address, static_cast<std::uint32_t>(place), lane)) return false;
-        return !what.from_global ||
-               lane.complete(Space::shared_cluster, there(lane.value(refs[2 + what.coordinates])),
-                             tile->bytes());
+        return !mbarrier || lane.complete(Space::shared_cluster, there(*mbarrier), tile->bytes());
     });
 }
 
@@ -319,9 +333,6 @@ Flow execute_bulk_copy(Warp& warp, const Operation& operation, std::uint32_t mas
     const Ref* const refs = warp.operands(operation);
     if (what.to_global && !what.reduction && !what.reduce) mask = different_stores(warp, operation, mask);
     return for_each(warp, mask, [&](const Lane& lane) -> bool {
-        const std::uint64_t mbarrier =
-            what.to_global ? 0 : lane.value(refs[what.coordinates != 0 ? 2 + what.coordinates : 3]);
-        warp.checks().async().begin_copy(lane.lane, {.is_store = what.to_global, .mbarrier = mbarrier});
         return what.coordinates != 0 ? copy_tensor(what, refs, lane) : copy(what, refs, lane);
     });
 }
@@ -361,7 +372,8 @@ Flow execute_async_store(Warp& warp, const Operation& operation, std::uint32_t m
     return for_each(warp, mask, [&](const Lane& lane) -> bool {
         if (!lane.is_shared(space, lane.value(refs[0])) || !lane.is_shared(space, lane.value(refs[1])))
             return false;
-        warp.checks().async().begin_copy(lane.lane, {.mbarrier = lane.value(refs[1])});
+        warp.checks().async().begin_copy(lane.lane);
+        warp.checks().async().begin_part(space, lane.value(refs[1]));
         std::byte* const to = lane.copied(space, lane.value(refs[0]), bytes, bytes,
                                           what.reduction ? AccessKind::reduction : AccessKind::write);
         if (to == nullptr) return false;

@@ -75,7 +75,7 @@ bool Cluster::begin(std::uint64_t index, Pace& pace) {
 Cta::State Cluster::run(Pace& pace) {
     const unsigned turns = launch_->shape.cooperative ? cooperative_turns : usual_turns;
     for (unsigned turn = 0; turn < turns; ++turn) {
-        bool ran = false, yielded = false, finished = true;
+        bool ran = false, yielded = false, finished = true, only_wait = true;
         for (const auto& cta : ctas_) {
             if (cta->is_finished()) continue;
             const Cta::State state = cta->round(pace, ran, yielded);
@@ -84,12 +84,12 @@ Cta::State Cluster::run(Pace& pace) {
                 return state;
             }
             finished &= state == Cta::State::finished;
+            only_wait &= cta->only_waits();
         }
         if (finished) return Cta::State::finished;
-        // mbarriers are of the cluster: nobody outside can complete a phase.
-        if (!ran || std::ranges::all_of(
-                        ctas_, [](const auto& cta) { return cta->is_finished() || cta->only_waits(); }))
-            return deadlock();
+        // mbarriers are of the cluster: nobody outside can complete a phase. A CTA that has come to its end
+        // just now may have let others go on.
+        if (!ran || only_wait) return deadlock();
         if (!yielded) --turn;  // barriers only: nobody outside is waited for
     }
     return Cta::State::yielded;

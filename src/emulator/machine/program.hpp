@@ -101,6 +101,7 @@ enum class Undefined : std::uint8_t {
     halves,   ///< as spreads, of each half of a pair by itself
     packs,    ///< of two sources the first is the upper half of the result, the second the lower one
     joins,    ///< the other way round
+    inserts,  ///< of three sources the first two have bits of their own, and those of the third move
     splits,   ///< of pairs the first result is of the lower halves, the second of the upper ones
     carries,  ///< a result's bits are known below the lowest one of a source that is not
     refused,  ///< an error, of the first `strict` sources
@@ -329,6 +330,8 @@ struct SharedVariable {
     Span name;  ///< in the text
     std::uint64_t address = 0, bytes = 0;
     std::uint32_t entry = all;  ///< the index of the one that it belongs to, among Program::functions
+    static constexpr std::uint64_t no_element = ~std::uint64_t{0};
+    std::uint64_t element = no_element;  ///< its number among the variables of the name, of `v<5>`
 };
 
 struct Program {

@@ -26,6 +26,7 @@ LaneTimes& VectorClock::lanes_of(unsigned agent) {
 
 void VectorClock::raise(unsigned agent, std::uint32_t lanes, WarpTime time) {
     if (lanes == ~0u) return raise(agent, time);
+    if (agent >= all_.size()) grow(agent + 1);
     if (time <= all_[agent]) return;
     LaneTimes& times = lanes_of(agent);
     each_bit(lanes, [&](unsigned lane) { times[lane] = std::max(times[lane], time); });
@@ -42,9 +43,10 @@ void VectorClock::raise(unsigned agent, std::uint32_t lanes, const LaneTimes& fr
 }
 
 void VectorClock::join(const VectorClock& other) {
-    join_times(all_.data(), other.all_.data(), all_.size());
+    grow(other.all_.size());
+    join_times(all_.data(), other.all_.data(), other.all_.size());
     if (other.ahead_.empty()) return;
-    for (unsigned agent = 0; agent < all_.size(); ++agent) {
+    for (unsigned agent = 0; agent < other.all_.size(); ++agent) {
         if (other.place_[agent] == 0) continue;
         const LaneTimes& theirs = other.ahead_[other.place_[agent] - 1];
         if (*std::ranges::max_element(theirs) <= all_[agent]) continue;
@@ -58,7 +60,14 @@ void VectorClock::clear() {
     place_.clear();
 }
 
+void VectorClock::grow(std::size_t agents) {
+    if (agents <= all_.size()) return;
+    all_.resize(agents);
+    if (!place_.empty()) place_.resize(agents);
+}
+
 void VectorClock::forget(unsigned agent) {
+    if (agent >= all_.size()) return;
     all_[agent] = 0;
     if (!place_.empty() && place_[agent] != 0) ahead_[place_[agent] - 1].fill(0);
 }
@@ -80,10 +89,50 @@ void Order::begin() {
     }
 }
 
+void Order::add_agent() {
+    warps_.emplace_back();
+    for (Warp& warp : warps_) {
+        warp.common.grow(warps_.size());
+        each_bit(warp.with_clock, [&](unsigned lane) { warp.lanes[lane]->grow(warps_.size()); });
+    }
+}
+
 bool Order::is_known_to_all(unsigned agent, WarpTime time, bool is_read) const {
     return std::all_of(
         warps_.begin(), warps_.begin() + static_cast<std::ptrdiff_t>(count_),
         [&](const Warp& warp) { return warp.has_ended || warp.common.covers_all(agent, time, is_read); });
+}
+
+bool Order::is_fenced_for_all(unsigned agent, WarpTime time) const {
+    return std::all_of(
+        warps_.begin(), warps_.begin() + static_cast<std::ptrdiff_t>(count_),
+        [&](const Warp& warp) { return warp.has_ended || time <= warp.common.fenced.all_or_none(agent); });
+}
+
+void Order::fence_proxy(unsigned index, std::uint32_t lanes, bool all) {
+    Warp& warp = warps_[index];
+    const WarpTime now = close(index);
+    const auto fence = [&](Clock& known, std::uint32_t own) {
+        known.fenced.join(known.accesses);
+        known.fenced.raise(index, own, now);
+        if (warp.has_copied) known.fenced.raise(copiers_ + index, own, warp.copied);
+    };
+    if (all) {
+        fence(change(warp), ~0u);
+        return each_bit(warp.with_clock, [&](unsigned lane) { fence(*warp.lanes[lane], 1u << lane); });
+    }
+    each_bit(lanes, [&](unsigned lane) {
+        Clock& own = lane_clock(warp, lane);
+        own.fenced.join(warp.common.accesses);
+        fence(own, 1u << lane);
+    });
+}
+
+VectorClock Order::fenced(unsigned agent, std::optional<unsigned> lane) const {
+    VectorClock known(warps_.size());
+    known.join(warps_[agent].common.fenced);
+    if (lane && warps_[agent].lanes[*lane] != nullptr) known.join(warps_[agent].lanes[*lane]->fenced);
+    return known;
 }
 
 void Order::forget_lanes(Warp& warp) {
@@ -178,6 +227,7 @@ void Order::meet(unsigned index, std::uint32_t lanes, bool all) {
     each_bit(lanes & warp.with_clock, [&](unsigned lane) { together.join(*warp.lanes[lane]); });
     together.accesses.forget(index);
     together.reads.forget(index);
+    together.fenced.forget(index);
     acquire(index, lanes, all, together);
     if (all) warp.untold = 0;
 }

@@ -9,15 +9,18 @@
 /// nothing is rounded.
 ///
 /// What copies or multiplies for a thread asynchronously is not part of its program order (PTX ISA 8.9.1.1).
-/// It has epochs of its own, which the thread's clock covers once it has waited: the async proxy, bulk
-/// stores, the cp.async of each warp, the wgmma of each warpgroup (checker.hpp). They and the warps are the
-/// *agents* of the order.
+/// It has epochs of its own, which the thread's clock covers once it has waited: the async proxy, the
+/// cp.async of each warp, the wgmma of each warpgroup (checker.hpp). They and the warps are the *agents* of
+/// the order.
+/// Agents may be added while it is kept; a clock that is not a warp's may have been made when there were
+/// fewer, and knows nothing of the others.
 
 #include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace ptxgraft::emulator {
@@ -35,6 +38,15 @@ struct Epoch {
     return {static_cast<std::uint16_t>(agent), static_cast<std::uint8_t>(lane), time};
 }
 
+/// A part of what the async proxy does: a lane of one of its agents. One wait says at once that all of it is
+/// done.
+struct ProxyLane {
+    std::uint16_t agent = 0;  ///< of the order; 0: none
+    std::uint8_t lane = 0;
+
+    [[nodiscard]] bool is_any() const { return agent != 0; }
+};
+
 /// For every lane of every agent a time.
 class VectorClock {
   public:
@@ -42,6 +54,10 @@ class VectorClock {
 
     /// The time of all lanes of an agent; some may be ahead of it.
     [[nodiscard]] WarpTime all(unsigned agent) const { return all_[agent]; }
+    [[nodiscard]] bool has_agents() const { return !all_.empty(); }
+    [[nodiscard]] WarpTime all_or_none(unsigned agent) const {
+        return agent < all_.size() ? all_[agent] : WarpTime{0};
+    }
     [[nodiscard]] bool covers(const Epoch& of) const {
         return of.time <= all_[of.agent] || (!place_.empty() && of.time <= ahead(of.agent, of.lane));
     }
@@ -51,6 +67,8 @@ class VectorClock {
     void raise(unsigned agent, std::uint32_t lanes, const LaneTimes& times);
     void join(const VectorClock& other);
     void clear();
+    /// There are so many agents now, at least.
+    void grow(std::size_t agents);
     /// As if nothing of an agent were known.
     void forget(unsigned agent);
 
@@ -67,17 +85,25 @@ class VectorClock {
 
 /// What a thread knows: which accesses happened before, and which reads are at least done, so that their
 /// place may be written (Order::meet). The second is never less than the first.
+/// Which accesses happened before a fence.proxy.async that happened before, says the third, which is empty as
+/// long as there was none.
 struct Clock {
     explicit Clock(std::size_t agents = 0) : accesses(agents), reads(agents) {}
-    VectorClock accesses, reads;
+    VectorClock accesses, reads, fenced;
 
     void join(const Clock& other) {
         accesses.join(other.accesses);
         reads.join(other.reads);
+        if (other.fenced.has_agents()) fenced.join(other.fenced);
     }
     void clear() {
         accesses.clear();
         reads.clear();
+        if (fenced.has_agents()) fenced.clear();
+    }
+    void grow(std::size_t agents) {
+        accesses.grow(agents);
+        reads.grow(agents);
     }
     [[nodiscard]] bool covers(const Epoch& of, bool is_read) const {
         return accesses.covers(of) || (is_read && reads.covers(of));
@@ -107,6 +133,8 @@ class Order {
     /// lanes of warp 0, warp 1 …; 0: there are none.
     Order(std::size_t agents, std::size_t warps, unsigned copiers = 0);
     void begin();
+    /// One more agent, which executes no instructions and knows nothing.
+    void add_agent();
 
     [[nodiscard]] std::size_t size() const { return warps_.size(); }
     [[nodiscard]] WarpTime now(unsigned agent) const { return warps_[agent].now; }
@@ -133,6 +161,8 @@ class Order {
 
     /// Whether an access happens before what any warp does next, but those that have ended.
     [[nodiscard]] bool is_known_to_all(unsigned agent, WarpTime time, bool is_read) const;
+    /// And a fence.proxy.async comes between.
+    [[nodiscard]] bool is_fenced_for_all(unsigned agent, WarpTime time) const;
     /// A warp has ended.
     void end(unsigned warp) { warps_[warp].has_ended = true; }
 
@@ -141,6 +171,10 @@ class Order {
     /// Lanes of a warp get to know it.
     void acquire(unsigned warp, std::uint32_t lanes, bool all, const Clock& from);
     void acquire(unsigned warp, std::uint32_t lanes, bool all, const Published& from);
+    /// Lanes of a warp execute a fence.proxy.async.
+    void fence_proxy(unsigned warp, std::uint32_t lanes, bool all);
+    /// What happened before such a fence that a lane knows of; or an agent without lanes.
+    [[nodiscard]] VectorClock fenced(unsigned agent, std::optional<unsigned> lane = {}) const;
     /// All lanes of a warp get to know what each of them has released into `from` before, and more.
     void acquire_own(unsigned warp, const Clock& from);
     /// Lanes of a warp get to know what one agent did.

@@ -22,9 +22,9 @@ RaceShadow::RaceShadow(Order& order, RaceStorage& storage, ShadowMemory& memory,
       lane_functions_(&functions),
       warps_of_cta_(warps_of_cta) {}
 
-void RaceShadow::begin(std::size_t limit, const Clock* fenced) {
+void RaceShadow::begin(std::size_t limit, Fences fences) {
     limit_ = limit;
-    fenced_ = fenced;
+    fences_ = fences;
     memory_->begin(limit);
     races_.clear();
 }

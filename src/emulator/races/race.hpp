@@ -24,9 +24,9 @@ class RaceShadow {
     RaceShadow(Order& order, RaceStorage& storage, ShadowMemory& memory, unsigned warps_of_cta,
                const LaneFunctions& functions);
     /// Forgets everything. From now on at most so many bytes of host memory are used: what was accessed first
-    /// is forgotten first. `fenced`: what unknown_write() will be asked about, for as long as it is; null:
-    /// nothing.
-    void begin(std::size_t limit, const Clock* fenced = nullptr);
+    /// is forgotten first.
+    enum class Fences : std::uint8_t { ignored, kept };  ///< kept: unfenced_write() will be asked
+    void begin(std::size_t limit, Fences fences = Fences::ignored);
     /// Everything that was noted is known to everybody.
     void forget() { memory_->begin(limit_); }
     /// Notes the accesses of the lanes of `mask`. The race that the first lane is part of; found() has all.
@@ -38,10 +38,10 @@ class RaceShadow {
                                            const EqualStores* equal = nullptr);
     /// All races of the access that was noted last, by lanes.
     [[nodiscard]] std::span<const Race> found() const { return races_; }
-    /// A write to the bytes that a clock does not cover, if there is one; those of the agent `except` do not
-    /// count.
-    [[nodiscard]] std::optional<Race> unknown_write(std::uint64_t begin, std::uint64_t end,
-                                                    const Clock& known, unsigned except);
+    /// A write to the bytes that a clock of fences does not cover, if there is one; agents from `except` on
+    /// do not count.
+    [[nodiscard]] std::optional<Race> unfenced_write(std::uint64_t begin, std::uint64_t end,
+                                                     const VectorClock& fenced, unsigned except);
 
   private:
     /// Masks of words: what a kind of access has to do with others.
@@ -122,8 +122,8 @@ class RaceShadow {
     [[nodiscard]] std::uint32_t pc_of(const Record& record, unsigned byte, unsigned lane) const;
     template <class F> bool any_record(const LinePlace& place, F&& f) const;
     [[nodiscard]] static std::optional<unsigned> unknown_lane(const AccessInfo& info, std::uint32_t lanes,
-                                                              const Clock& known);
-    [[nodiscard]] bool find_unknown(const Record& record, std::uint32_t words, const Clock& known,
+                                                              const VectorClock& known);
+    [[nodiscard]] bool find_unknown(const Record& record, std::uint32_t words, const VectorClock& known,
                                     Race& unknown) const;
 
     void add(const LinePlace& place, const Observer& by, const Touch& touch);
@@ -151,7 +151,7 @@ class RaceShadow {
     const LaneFunctions* lane_functions_;
     unsigned warps_of_cta_;
     std::size_t limit_ = 0;
-    const Clock* fenced_ = nullptr;
+    Fences fences_ = Fences::ignored;
     std::vector<Race> races_;  // of the access at hand
 };
 

@@ -292,12 +292,11 @@ std::optional<Race> RaceShadow::first_race(const EqualStores* equal) {
     return races_.empty() ? std::nullopt : std::optional(races_.front());
 }
 
-std::optional<Race> RaceShadow::unknown_write(std::uint64_t begin, std::uint64_t end, const Clock& known,
-                                              unsigned except) {
+std::optional<Race> RaceShadow::unfenced_write(std::uint64_t begin, std::uint64_t end,
+                                               const VectorClock& fenced, unsigned except) {
     Race unknown;
     const auto is_written = [&](const AccessInfo& info) {
-        return !is_read(info.kind()) && info.agent() != except &&
-               !known.covers_all(info.agent(), info.time, false);
+        return !is_read(info.kind()) && info.agent() < except && info.time > fenced.all(info.agent());
     };
     for (; begin < end; begin = (begin / line_bytes + 1) * line_bytes) {
         const std::uint64_t next = std::min(end, (begin / line_bytes + 1) * line_bytes);
@@ -308,7 +307,7 @@ std::optional<Race> RaceShadow::unknown_write(std::uint64_t begin, std::uint64_t
         detach(place);
         const bool is_in_records = any_record(place, [&](const Record& record) {
             return is_written(memory_->info(record.id)) &&
-                   find_unknown(record, words & words_of(record), known, unknown);
+                   find_unknown(record, words & words_of(record), fenced, unknown);
         });
         if (is_in_records) return unknown;
         for (std::uint32_t rest = place.has_cells() ? words : 0; rest != 0; rest &= rest - 1) {
@@ -316,7 +315,7 @@ std::optional<Race> RaceShadow::unknown_write(std::uint64_t begin, std::uint64_t
             const ShadowCell& cell = place.cells()[word];
             if (!memory_->is_live(cell) || !is_written(memory_->info(cell.id))) continue;
             const AccessInfo& info = memory_->info(cell.id);
-            if (const auto lane = unknown_lane(info, cell.lanes, known)) {
+            if (const auto lane = unknown_lane(info, cell.lanes, fenced)) {
                 unknown = {epoch(info.agent(), *lane, info.time), info.pc,   info.kind(), 0,
                            unknown.address + word * word_bytes,   word_bytes};
                 return unknown;
@@ -328,18 +327,18 @@ std::optional<Race> RaceShadow::unknown_write(std::uint64_t begin, std::uint64_t
 
 // Lanes that write one byte by one instruction write the same: that one of them is known suffices.
 std::optional<unsigned> RaceShadow::unknown_lane(const AccessInfo& info, std::uint32_t lanes,
-                                                 const Clock& known) {
+                                                 const VectorClock& known) {
     std::optional<unsigned> first;
     for (; lanes != 0; lanes &= lanes - 1) {
         const auto lane = first_lane(lanes);
-        if (known.accesses.covers(epoch(info.agent(), lane, info.time))) return std::nullopt;
+        if (known.covers(epoch(info.agent(), lane, info.time))) return std::nullopt;
         if (!first) first = lane;
     }
     return first;
 }
 
 // `unknown`: its address is the line's.
-bool RaceShadow::find_unknown(const Record& record, std::uint32_t words, const Clock& known,
+bool RaceShadow::find_unknown(const Record& record, std::uint32_t words, const VectorClock& known,
                               Race& unknown) const {
     const AccessInfo& info = memory_->info(record.id);
     for (; words != 0; words &= words - 1) {
@@ -527,7 +526,8 @@ void RaceShadow::append(const LinePlace& place, const Observer& by, const Touch&
 
 bool RaceShadow::is_known_to_all(const AccessInfo& info) const {
     const bool reads = is_read(info.kind());
-    if (!reads && fenced_ != nullptr && !fenced_->covers_all(info.agent(), info.time, false)) return false;
+    if (!reads && fences_ == Fences::kept && !order_->is_fenced_for_all(info.agent(), info.time))
+        return false;
     return order_->is_known_to_all(info.agent(), info.time, reads);
 }
 
