@@ -162,11 +162,12 @@ Flow execute_pending_count(Warp& warp, const Operation& operation, std::uint32_t
 
 // What all forms have in common: destination or none, address, one input or the constant 1. An mbarrier that
 // another CTA of the cluster arrives at without a scope is one that public code waits at: here it reaches the
-// cluster, though .cta is what the manual has. How long a try_wait waits is its own matter.
+// cluster, though .cta is what the manual has. So does a wait with .acquire.cta: that is how compilers spell
+// a wait without a scope, and the machine code is the same. How long a try_wait waits is its own matter.
 template <Execute E> Expected<Draft> decode(FunctionDecoder& decoder, const MatchedInstruction& instruction) {
     Access access{.space = space_of(instruction),
                   .semantics = instruction.has(".relaxed") ? Semantics::relaxed : Semantics::acq_rel,
-                  .reach = reach_of(instruction),
+                  .reach = instruction.has(".acquire") ? Reach::cluster : reach_of(instruction),
                   .bytes = 8};
     Draft draft(E);
     TRY(decoder.bind(draft, instruction, &access));
