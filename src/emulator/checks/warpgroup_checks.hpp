@@ -10,6 +10,7 @@
 
 #include "emulator/machine/frame.hpp"
 #include "emulator/memory/lanes.hpp"
+#include "emulator/races/clock.hpp"
 
 namespace ptxgraft::emulator {
 
