@@ -33,6 +33,7 @@ Checker::Checker(const Agents& all, std::size_t shadow_bytes, std::unique_ptr<Ra
       global_races(order, *storage, storage->global, all.warps_of_cta(), functions),
       arrived(all.size()),
       complete(all.size()),
+      done(all.size()),
       shadow_bytes_(shadow_bytes),
       copies_(all.copiers() != 0 ? std::size_t{all.warps()} * lane_count : 0) {}
 
@@ -44,6 +45,7 @@ void Checker::begin() {
     global_races.begin(shadow_bytes_);
     arrived.clear();
     complete.clear();
+    done.clear();
     proxy_lanes_ = 0;
     phases_.clear();
     initialisers_.clear();

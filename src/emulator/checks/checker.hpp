@@ -204,6 +204,9 @@ class Checker {
     RaceShadow shared_races, global_races;
     Clock arrived,
         complete;  ///< of the cluster's barrier: those that wait for others, and those that all have come to
+    /// What its relaxed arrivals come behind: they order no accesses, but none of those before is under way
+    /// any longer.
+    Clock done;
     /// What one warp's wgmma.mma_async reads, until some other product takes the place.
     struct WgmmaReads {
         Wgmma wgmma;

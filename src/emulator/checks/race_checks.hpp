@@ -80,6 +80,9 @@ class RaceChecks {
     void meet();
     /// The last lane has exited.
     void end();
+    /// Where the CTA has ended: its shared memory is gone, and what other CTAs of its cluster accessed there
+    /// has to happen before that. False: the launch ends.
+    [[nodiscard]] bool check_end_of_cta();
 
     // --- for the other checks
 
@@ -98,6 +101,7 @@ class RaceChecks {
     [[nodiscard]] std::string thread_of(unsigned warp, unsigned lane) const;
 
   private:
+    [[nodiscard]] std::optional<Race> access_behind_end() const;
     [[nodiscard]] bool is_guess(const Race& race, AccessKind kind) const;
     // The text of a report (race_report.cpp).
     [[nodiscard]] std::string describe_race(const Race& race, unsigned lane,

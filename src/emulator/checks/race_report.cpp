@@ -115,6 +115,51 @@ bool RaceChecks::report_unfenced(const Race& write, unsigned lane, std::string_v
     });
 }
 
+// But for mbarriers: what tells one that a copy is complete, the thread that waits there knows.
+std::optional<Race> RaceChecks::access_behind_end() const {
+    Cta& cta = warp_.cta();
+    Checker& checker = *cta.checker();
+    Clock known = checker.done;
+    known.grow(checker.order.size());
+    const unsigned first = warp_.number() - warp_.index();
+    for (unsigned warp = first; warp < first + cta.warps(); ++warp)
+        checker.order.release(warp, ~0u, true, known);
+    const std::span<const std::byte> shared = cta.shared();
+    std::vector<std::uint64_t> mbarriers = {shared.size()};
+    for (const std::byte* const at : checker.mbarriers)
+        if (at >= shared.data() && at < shared.data() + shared.size())
+            mbarriers.push_back(static_cast<std::uint64_t>(at - shared.data()));
+    std::ranges::sort(mbarriers);
+    const std::uint64_t place = shared_place(cta.rank());
+    std::uint64_t begin = 0;
+    for (const std::uint64_t mbarrier : mbarriers) {
+        if (const auto race = checker.shared_races.unknown_access(place + begin, place + mbarrier, known,
+                                                                  checker.agents.warps(), cta.rank()))
+            return race;
+        begin = mbarrier + sizeof(std::uint64_t);
+    }
+    return std::nullopt;
+}
+
+bool RaceChecks::check_end_of_cta() {
+    Cta& cta = warp_.cta();
+    WarpChecks& checks = warp_.checks();
+    if (!is_on_ || !checks.has(EmulatorCheck::races) || cta.cluster().size() == 1 || !cta.has_ended())
+        return true;
+    const auto race = access_behind_end();
+    if (!race) return true;
+    const Mistake mistake{EmulatorCheck::races, Errc::data_race, race->pc};
+    const std::uint32_t lanes = 1u << race->other.lane;
+    if (checks.is_noted(mistake, lanes)) return true;
+    const std::string_view what = word_for(race->other_kind);
+    return checks.report_new(
+        mistake, lanes,
+        fmt::format("this {} of shared memory at {:#x} of the block of rank {} in the cluster is not ordered "
+                    "before the end of that block, by {}",
+                    what.substr(what.find(' ') + 1), offset_in_cta(race->address), cta.rank(),
+                    thread_of(race->other.agent, race->other.lane)));
+}
+
 const std::byte* RaceChecks::stored_by_other(const Race& race, const RacingAccess& access) const {
     const unsigned lane = race.other.lane;
     const Located& at = access.at;

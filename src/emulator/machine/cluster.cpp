@@ -119,6 +119,8 @@ Cluster::Arrival Cluster::arrive(const Warp& warp, std::uint32_t mask, Semantics
                                           .is_whole_warp = mask == warp.live(),
                                           .semantics = semantics},
                                          checker_->arrived);
+    if (launch_->is_ordered && semantics == Semantics::relaxed)
+        checker_->order.release(warp.number(), mask, mask == warp.live(), checker_->done);
     any_arrived_ = true;
     return Arrival::ok;
 }

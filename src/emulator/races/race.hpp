@@ -42,6 +42,10 @@ class RaceShadow {
     /// do not count.
     [[nodiscard]] std::optional<Race> unfenced_write(std::uint64_t begin, std::uint64_t end,
                                                      const VectorClock& fenced, unsigned except);
+    /// An access to the bytes by a warp of another CTA than `cta` that a clock does not cover, if there is
+    /// one; agents from `warps` on do not count.
+    [[nodiscard]] std::optional<Race> unknown_access(std::uint64_t begin, std::uint64_t end,
+                                                     const Clock& known, unsigned warps, unsigned cta);
 
   private:
     /// Masks of words: what a kind of access has to do with others.
@@ -121,6 +125,8 @@ class RaceShadow {
     [[nodiscard]] bool is_by_bytes(const Record& record) const;
     [[nodiscard]] std::uint32_t pc_of(const Record& record, unsigned byte, unsigned lane) const;
     template <class F> bool any_record(const LinePlace& place, F&& f) const;
+    template <class F>
+    [[nodiscard]] std::optional<Race> first_unknown(std::uint64_t begin, std::uint64_t end, F&& clock_for);
     [[nodiscard]] static std::optional<unsigned> unknown_lane(const AccessInfo& info, std::uint32_t lanes,
                                                               const VectorClock& known);
     [[nodiscard]] bool find_unknown(const Record& record, std::uint32_t words, const VectorClock& known,

@@ -292,12 +292,10 @@ std::optional<Race> RaceShadow::first_race(const EqualStores* equal) {
     return races_.empty() ? std::nullopt : std::optional(races_.front());
 }
 
-std::optional<Race> RaceShadow::unfenced_write(std::uint64_t begin, std::uint64_t end,
-                                               const VectorClock& fenced, unsigned except) {
+// `clock_for(info)`: the clock that has to cover the access; null: it does not matter.
+template <class F>
+std::optional<Race> RaceShadow::first_unknown(std::uint64_t begin, std::uint64_t end, F&& clock_for) {
     Race unknown;
-    const auto is_written = [&](const AccessInfo& info) {
-        return !is_read(info.kind()) && info.agent() < except && info.time > fenced.all(info.agent());
-    };
     for (; begin < end; begin = (begin / line_bytes + 1) * line_bytes) {
         const std::uint64_t next = std::min(end, (begin / line_bytes + 1) * line_bytes);
         const std::uint32_t words =
@@ -306,16 +304,18 @@ std::optional<Race> RaceShadow::unfenced_write(std::uint64_t begin, std::uint64_
         unknown.address = begin / line_bytes * line_bytes;
         detach(place);
         const bool is_in_records = any_record(place, [&](const Record& record) {
-            return is_written(memory_->info(record.id)) &&
-                   find_unknown(record, words & words_of(record), fenced, unknown);
+            const VectorClock* const known = clock_for(memory_->info(record.id));
+            return known != nullptr && find_unknown(record, words & words_of(record), *known, unknown);
         });
         if (is_in_records) return unknown;
         for (std::uint32_t rest = place.has_cells() ? words : 0; rest != 0; rest &= rest - 1) {
             const auto word = first_lane(rest);
             const ShadowCell& cell = place.cells()[word];
-            if (!memory_->is_live(cell) || !is_written(memory_->info(cell.id))) continue;
+            if (!memory_->is_live(cell)) continue;
             const AccessInfo& info = memory_->info(cell.id);
-            if (const auto lane = unknown_lane(info, cell.lanes, fenced)) {
+            const VectorClock* const known = clock_for(info);
+            if (known == nullptr) continue;
+            if (const auto lane = unknown_lane(info, cell.lanes, *known)) {
                 unknown = {epoch(info.agent(), *lane, info.time), info.pc,   info.kind(), 0,
                            unknown.address + word * word_bytes,   word_bytes};
                 return unknown;
@@ -323,6 +323,25 @@ std::optional<Race> RaceShadow::unfenced_write(std::uint64_t begin, std::uint64_
         }
     }
     return std::nullopt;
+}
+
+std::optional<Race> RaceShadow::unfenced_write(std::uint64_t begin, std::uint64_t end,
+                                               const VectorClock& fenced, unsigned except) {
+    return first_unknown(begin, end, [&](const AccessInfo& info) {
+        const bool is_written =
+            !is_read(info.kind()) && info.agent() < except && info.time > fenced.all(info.agent());
+        return is_written ? &fenced : nullptr;
+    });
+}
+
+std::optional<Race> RaceShadow::unknown_access(std::uint64_t begin, std::uint64_t end, const Clock& known,
+                                               unsigned warps, unsigned cta) {
+    VectorClock reads = known.reads;
+    reads.join(known.accesses);
+    return first_unknown(begin, end, [&](const AccessInfo& info) {
+        const bool is_of_another = info.agent() < warps && info.agent() / warps_of_cta_ != cta;
+        return !is_of_another ? nullptr : is_read(info.kind()) ? &reads : &known.accesses;
+    });
 }
 
 // Lanes that write one byte by one instruction write the same: that one of them is known suffices.
