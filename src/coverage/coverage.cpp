@@ -22,7 +22,8 @@
 namespace ptxgraft {
 namespace {
 
-// From sm_75 on, the oldest that the library runs kernels on; what all have before what variants have.
+// From sm_75 on, the oldest that the library runs kernels on; what all have before what variants have. Last
+// sm_70, for what was gone when they came.
 std::vector<Architecture> targets() {
     std::vector<Architecture> all;
     for (const auto& row : architectures::all) {
@@ -30,6 +31,7 @@ std::vector<Architecture> targets() {
         for (const char variant : {'\0', 'f', 'a'})
             if (first_version({row.sm, variant}) != 0) all.push_back({row.sm, variant});
     }
+    all.push_back({70, '\0'});
     return all;
 }
 
@@ -92,7 +94,9 @@ std::string first_error(const Error& error) {
 void ask_assembler(const Assembler& assembler, FormCoverage& form) {
     if (form.target.empty()) return;
     const auto cubin = assembler.assemble(module_of(form.example, form),
-                                          {.optimisation = 0, .allow_performance_loss = true});
+                                          {.target = form.target == "sm_70" ? "sm_75" : "",
+                                           .optimisation = 0,
+                                           .allow_performance_loss = true});
     if (!cubin) form.problem = first_error(cubin.error());
 }
 

@@ -151,6 +151,7 @@ void AsyncChecks::wait_bulk_groups(std::uint32_t mask, const BulkWait& wait) {
     each_bit(mask, [&](unsigned lane) {
         ThreadBulkStores& stores = checker.bulk_stores(warp_.number(), lane);
         const WarpTime time = stores.groups.complete(wait.pending);
+        if (!wait.reads_only) stores.groups.forget(wait.pending);
         stores.waited = std::max(stores.waited, time);
         const std::uint32_t what = (wait.reads_only ? 1u : 3u) << stores.reads.lane;
         if (time != 0) checker.order.learn(warp_.number(), 1u << lane, false, stores.reads.agent, what, time);
@@ -229,7 +230,9 @@ void AsyncChecks::wait_copies(std::uint32_t mask, std::uint32_t pending) {
     if (!is_on_) return;
     Checker& checker = *warp_.cta().checker();
     each_bit(mask, [&](unsigned lane) {
-        const WarpTime time = checker.copies(warp_.number(), lane).groups.complete(pending);
+        CopyGroups& groups = checker.copies(warp_.number(), lane).groups;
+        const WarpTime time = groups.complete(pending);
+        groups.forget(pending);
         if (time != 0) checker.order.learn_copies(warp_.number(), lane, time);
     });
 }

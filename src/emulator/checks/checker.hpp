@@ -26,18 +26,22 @@ namespace ptxgraft::emulator {
 /// When a thread put its last copies into groups: what it waits for.
 class CopyGroups {
   public:
-    void commit(WarpTime time) { times_[count_++ % times_.size()] = time; }
+    void commit(WarpTime time) {
+        if (times_.size() == most) times_.erase(times_.begin(), times_.begin() + most / 2);
+        times_.push_back(time);
+    }
     /// The time up to which the copies are complete when only the last `pending` groups may not be; 0: none.
     [[nodiscard]] WarpTime complete(std::uint32_t pending) const {
-        if (count_ <= pending) return 0;
-        const std::uint32_t kept =
-            pending < times_.size() ? pending : static_cast<std::uint32_t>(times_.size()) - 1;
-        return times_[(count_ - 1 - kept) % times_.size()];
+        return times_.size() <= pending ? 0 : times_[times_.size() - 1 - pending];
+    }
+    /// Nobody asks again for what is complete then.
+    void forget(std::uint32_t pending) {
+        if (times_.size() > pending) times_.erase(times_.begin(), times_.end() - pending);
     }
 
   private:
-    std::array<WarpTime, 16> times_ = {};
-    std::uint32_t count_ = 0;
+    static constexpr std::size_t most = 1024;  // then the older half is forgotten
+    std::vector<WarpTime> times_;
 };
 
 /// The cp.async of a thread: its time moves on with every group, and with every mbarrier that is told of it.

@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <span>
+#include <vector>
 
 #include "emulator/checks/provenance.hpp"
 #include "emulator/machine/cluster.hpp"
