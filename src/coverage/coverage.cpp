@@ -93,10 +93,9 @@ std::string first_error(const Error& error) {
 
 void ask_assembler(const Assembler& assembler, FormCoverage& form) {
     if (form.target.empty()) return;
-    const auto cubin = assembler.assemble(module_of(form.example, form),
-                                          {.target = form.target == "sm_70" ? "sm_75" : "",
-                                           .optimisation = 0,
-                                           .allow_performance_loss = true});
+    const auto cubin = assembler.assemble(
+        module_of(form.example, form),
+        {.target = form.target == "sm_70" ? "sm_75" : "", .optimisation = 0, .allow_performance_loss = true});
     if (!cubin) form.problem = first_error(cubin.error());
 }
 

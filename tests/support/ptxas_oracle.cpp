@@ -205,10 +205,7 @@ Frame frame(const Setting& setting) {
     f.before += ".func (.reg .b32 r0) fn1 (.reg .b32 a0) { mov.b32 r0, a0; ret; }\n";
     f.before += version >= 14 ? ".entry k(.param .align 128 .b8 kp[1024]) {\n" : ".entry k {\n";
     for (const std::string_view type : register_types) {
-        const bool is_there = type == "b128"    ? version >= 83 && sm >= 70
-                              : type == "f16x2" ? sm >= 53
-                              : type == "f64"   ? version >= 13 && sm >= 13
-                                                : true;
+        const bool is_there = type == "b128" ? version >= 83 && sm >= 70 : type == "f16x2" ? sm >= 53 : true;
         if (is_there) f.before.append(".reg .").append(type).append(" ").append(type).append("_<300>;\n");
     }
     f.before += ".local .align 128 .b8 lv[1024];\n";
