@@ -113,7 +113,7 @@ class Search(Handle):
 
     `archive` None keeps everything in memory. `strategy`: "task" (as it says), "evolve", "random", "climb". A new one that evolves
     begins with a short enumeration, half a second a site, unless the task says `"enumerate": False`; `stop` ends it, and there is no
-    search. One thread at a time uses it; a run has threads of its own."""
+    search; Ctrl-C asks for that stop. One thread at a time uses it; a run has threads of its own."""
 
     __slots__ = ("sites", "machines", "axes")
     _noun = "search"
