@@ -345,7 +345,8 @@ TEST(Gemm, SplitKNeedsItsBarriers) {
                wait = "\tbarrier.cluster.wait.acquire.aligned;\n";
     EXPECT_THAT(without({"\tbar.sync 1, 256;\n"}, false), testing::HasSubstr("data race"));
     EXPECT_NE(without({arrive, wait}, false), "");
-    EXPECT_THAT(without({arrive, wait}, true), testing::HasSubstr("not ordered before the end of that block"));
+    EXPECT_THAT(without({arrive, wait}, true),
+                testing::HasSubstr("not ordered before the end of that block"));
 }
 
 }  // namespace
