@@ -65,6 +65,14 @@ Checker::Phases& Checker::phases(std::uint64_t mbarrier) {
         .first->second;
 }
 
+std::vector<std::uint64_t> Checker::mbarriers_in(std::uint64_t begin, std::uint64_t end) const {
+    std::vector<std::uint64_t> found;
+    for (const auto& [mbarrier, phases] : phases_)
+        if (mbarrier >= begin && mbarrier < end) found.push_back(mbarrier);
+    std::ranges::sort(found);
+    return found;
+}
+
 // Beyond the most agents that an access can name lanes are shared: what one wait says is taken for another's.
 // `count`: 1, or 2 side by side.
 ProxyLane Checker::new_proxy_lanes(unsigned count) {

@@ -174,6 +174,8 @@ class Checker {
     };
     /// `mbarrier`: its address among the cluster's shared memory.
     [[nodiscard]] Phases& phases(std::uint64_t mbarrier);
+    /// Where mbarriers are, or were, among some shared memory, in order.
+    [[nodiscard]] std::vector<std::uint64_t> mbarriers_in(std::uint64_t begin, std::uint64_t end) const;
     /// What the async proxy does until it tells an mbarrier.
     [[nodiscard]] ProxyLane copies_until(std::uint64_t mbarrier);
     /// All threads know of everything that was accessed, and nothing works asynchronously: no access from now

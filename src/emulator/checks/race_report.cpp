@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "emulator/checks/provenance.hpp"
@@ -127,19 +126,15 @@ std::optional<Race> RaceChecks::access_behind_end() const {
     const unsigned first = warp_.number() - warp_.index();
     for (unsigned warp = first; warp < first + cta.warps(); ++warp)
         checker.order.release(warp, ~0u, true, known);
-    const std::span<const std::byte> shared = cta.shared();
-    std::vector<std::uint64_t> mbarriers = {shared.size()};
-    for (const std::byte* const at : checker.mbarriers)
-        if (at >= shared.data() && at < shared.data() + shared.size())
-            mbarriers.push_back(static_cast<std::uint64_t>(at - shared.data()));
-    std::ranges::sort(mbarriers);
-    const std::uint64_t place = shared_place(cta.rank());
-    std::uint64_t begin = 0;
-    for (const std::uint64_t mbarrier : mbarriers) {
-        if (const auto race = checker.shared_races.unknown_access(place + begin, place + mbarrier, known,
-                                                                  checker.agents.warps(), cta.rank()))
+    std::uint64_t begin = shared_place(cta.rank());
+    const std::uint64_t end = begin + cta.shared().size();
+    std::vector<std::uint64_t> ends = checker.mbarriers_in(begin, end);
+    ends.push_back(end);
+    for (const std::uint64_t until : ends) {
+        if (const auto race =
+                checker.shared_races.unknown_access(begin, until, known, checker.agents.warps(), cta.rank()))
             return race;
-        begin = mbarrier + sizeof(std::uint64_t);
+        begin = until + sizeof(std::uint64_t);
     }
     return std::nullopt;
 }
