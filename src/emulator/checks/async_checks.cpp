@@ -96,12 +96,12 @@ void AsyncChecks::arrive_at(Space space, std::uint64_t address, unsigned lane, c
                                    (is_near ? phases.near : phases.far).arrived);
 }
 
-void AsyncChecks::wait_at(Space space, std::uint64_t address, unsigned lane, const Access& access) {
+void AsyncChecks::wait_at(Space space, std::uint64_t address, std::uint32_t lanes, const Access& access) {
     if (!warp_.checks().is_ordered()) return;
     Synchronisation& synchronisation = warp_.cta().checker()->synchronisation;
     const Checker::Phases& phases =
         warp_.cta().checker()->phases(warp_.memory().common_place(space, address).address);
-    const StrongOperation operation = warp_.checks().races().strong_operation(access, 1u << lane, false);
+    const StrongOperation operation = warp_.checks().races().strong_operation(access, lanes, false);
     synchronisation.wait(operation, phases.near.complete, false);
     if (phases.has_far && access.reach != Reach::cta)
         synchronisation.wait(operation, phases.far.complete, true);
@@ -118,9 +118,15 @@ void AsyncChecks::finish_phase_at(Space space, std::uint64_t address, std::uint6
 
 // --- mbarrier objects: who makes one writes it, and who uses it has to come behind that
 
-bool AsyncChecks::note_mbarrier(Space space, std::uint64_t address, unsigned lane, AccessKind kind) {
-    warp_.checks().memory().mark(space, address, lane, 8);
-    return warp_.checks().races().note_access(space, address, lane, 8, {kind});
+bool AsyncChecks::note_mbarrier(Space space, std::uint64_t address, std::uint32_t lanes, AccessKind kind) {
+    const unsigned first = first_lane(lanes);
+    warp_.checks().memory().mark(space, address, first, 8);
+    if (!warp_.checks().is_ordered()) return true;
+    Located at;
+    warp_.memory().describe(space, address, first, at);
+    each_bit(lanes, [&](unsigned lane) { at.offsets[lane] = 0; });
+    at.all_equal = true;
+    return warp_.checks().races().note_accesses(lanes, at, 8, {kind});
 }
 
 bool AsyncChecks::note_mbarrier_init(Space space, std::uint64_t address, unsigned lane) {

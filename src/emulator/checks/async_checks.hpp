@@ -54,10 +54,13 @@ class AsyncChecks {
 
     // --- mbarriers: what comes before an arrival happens before the end of a wait for its phase
 
-    [[nodiscard]] bool note_mbarrier(Space space, std::uint64_t address, unsigned lane, AccessKind kind);
+    /// Lanes use the object there.
+    [[nodiscard]] bool note_mbarrier(Space space, std::uint64_t address, std::uint32_t lanes,
+                                     AccessKind kind);
     [[nodiscard]] bool note_mbarrier_init(Space space, std::uint64_t address, unsigned lane);
     void arrive_at(Space space, std::uint64_t address, unsigned lane, const Access& access);
-    void wait_at(Space space, std::uint64_t address, unsigned lane, const Access& access);
+    /// Lanes find that the phase is complete.
+    void wait_at(Space space, std::uint64_t address, std::uint32_t lanes, const Access& access);
     /// The object's words before and after an arrival, or what else may complete a phase.
     void finish_phase_at(Space space, std::uint64_t address, std::uint64_t before, std::uint64_t after);
     /// What the proxy did happens before the end of a wait for the mbarrier.

@@ -39,6 +39,39 @@ std::byte* object_of(Warp& warp, const Operation& operation, unsigned lane, Use 
                                 where.address, name(where.space)));
 }
 
+// Those of some lanes that use the object at an address.
+std::uint32_t lanes_at(Warp& warp, const Operation& operation, std::uint64_t address,
+                       std::uint32_t lanes) {
+    const Access& access = access_of(warp, operation);
+    std::uint32_t same = 0;
+    each_bit(lanes, [&](unsigned lane) {
+        if (warp.memory().address(access, operation, lane) == address) same |= 1u << lane;
+    });
+    return same;
+}
+
+// Accesses of mbarriers by the lanes of an instruction, for the checks: those of one object are one access.
+class ObjectAccesses {
+  public:
+    ObjectAccesses(Warp& warp, const Operation& operation, std::uint32_t mask, AccessKind kind)
+        : warp_(warp), operation_(operation), left_(mask), kind_(kind) {}
+
+    /// Notes that of a lane, with those of the lanes behind it that use the same object.
+    [[nodiscard]] bool note(std::uint64_t address, unsigned lane) {
+        if (!warp_.checks().looks_at_memory() || (left_ >> lane & 1) == 0) return true;
+        const std::uint32_t lanes = lanes_at(warp_, operation_, address, left_);
+        left_ &= ~lanes;
+        return warp_.checks().async().note_mbarrier(access_of(warp_, operation_).space, address, lanes,
+                                                    kind_);
+    }
+
+  private:
+    Warp& warp_;
+    const Operation& operation_;
+    std::uint32_t left_;
+    AccessKind kind_;
+};
+
 // What the operation does to the object of a lane, which is given the lane's count.
 using Change = Expected<void> (*)(Mbarrier& object, std::uint32_t count);
 
@@ -49,14 +82,14 @@ Expected<void> invalidate(Mbarrier& object, std::uint32_t count);
 
 template <Change C, Owner O = Owner::any, Arriving Of = Arriving::thread>
 Flow execute_change(Warp& warp, const Operation& operation, std::uint32_t mask) {
+    ObjectAccesses accesses(warp, operation, mask, AccessKind::atomic);
     return next_if(each_bit(mask, [&](unsigned lane) -> bool {
         std::byte* const at = object_of(warp, operation, lane, Use::write, O);
         if (at == nullptr) return false;
         const Access& access = access_of(warp, operation);
         const std::uint64_t address = warp.memory().address(access, operation, lane);
         const auto count = static_cast<std::uint32_t>(warp.value(input_of(warp, operation), lane));
-        if (!warp.checks().async().note_mbarrier(access.space, address, lane, AccessKind::atomic))
-            return false;
+        if (!accesses.note(address, lane)) return false;
         const auto before = change_mbarrier(at, [&](Mbarrier& object) { return C(object, count); });
         if (!before) return fail(warp, lane, before.error());
         if (C == invalidate && warp.checks().has(EmulatorCheck::barriers))
@@ -116,9 +149,21 @@ Flow execute_init(Warp& warp, const Operation& operation, std::uint32_t mask) {
     }));
 }
 
+// Lanes learn what happened before the phases that they found complete.
+void acquire(Warp& warp, const Operation& operation, std::uint32_t lanes) {
+    const Access& access = access_of(warp, operation);
+    while (lanes != 0) {
+        const std::uint64_t address = warp.memory().address(access, operation, first_lane(lanes));
+        const std::uint32_t same = lanes_at(warp, operation, address, lanes);
+        warp.checks().async().wait_at(access.space, address, same, access);
+        lanes &= ~same;
+    }
+}
+
 // True when the phase of a state, or the one of a parity, is complete.
 template <bool Parity> Flow execute_test(Warp& warp, const Operation& operation, std::uint32_t mask) {
-    bool any_complete = false;
+    ObjectAccesses accesses(warp, operation, mask, AccessKind::strong_read);
+    std::uint32_t complete = 0;
     const bool done = each_bit(mask, [&](unsigned lane) -> bool {
         const Access& access = access_of(warp, operation);
         const std::byte* const at = object_of(warp, operation, lane, Use::read, Owner::this_cta);
@@ -140,15 +185,14 @@ template <bool Parity> Flow execute_test(Warp& warp, const Operation& operation,
                 [&] { return fmt::format("the parity of a phase is 0 or 1, not {}", asked); }))
             return false;
         // The wait itself is not ordered by what it waits for: the object has to be there before.
-        if (!warp.checks().async().note_mbarrier(access.space, address, lane, AccessKind::strong_read))
-            return false;
+        if (!accesses.note(address, lane)) return false;
         const std::uint64_t phase = Parity ? asked & 1 : state.phase;
         warp.set(warp.operands(operation)[0], lane, object.phase != phase ? 1 : 0);
-        any_complete |= object.phase != phase;
-        if (object.phase != phase) warp.checks().async().wait_at(access.space, address, lane, access);
+        if (object.phase != phase) complete |= 1u << lane;
         return true;
     });
-    warp.mbarrier_waits().note(warp.frame(), warp.pc(), mask, warp.work().issued(), any_complete);
+    if (done && warp.checks().is_ordered()) acquire(warp, operation, complete);
+    warp.mbarrier_waits().note(warp.frame(), warp.pc(), mask, warp.work().issued(), complete != 0);
     return done ? warp.work().strong() : Flow::fail;
 }
 

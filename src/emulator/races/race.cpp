@@ -29,7 +29,7 @@ void RaceShadow::begin(std::size_t limit, Fences fences) {
     races_.clear();
 }
 
-inline const RaceShadow::Relation& RaceShadow::relation_of(const AccessInfo& info) {
+const RaceShadow::Relation& RaceShadow::relation_of(const AccessInfo& info) {
     static constexpr auto all = [] {
         constexpr std::uint32_t yes = ~0u, no = 0;
         std::array<Relation, 1u << AccessInfo::kind_bits> made = {};
@@ -38,8 +38,10 @@ inline const RaceShadow::Relation& RaceShadow::relation_of(const AccessInfo& inf
             const bool narrow = one.is_narrow(), reads = is_read(one.kind()), weak = is_weak(one.kind());
             made[i] = {.sees_written = reads || weak || narrow ? yes : no,
                        .sees_other = !reads || narrow ? yes : no,
+                       .sees_strong = weak || narrow ? yes : no,
                        .is_written = !reads ? yes : no,
-                       .is_other = weak || reads || narrow ? yes : no};
+                       .is_other = weak || reads || narrow ? yes : no,
+                       .is_weak = weak || narrow ? yes : no};
         }
         return made;
     }();

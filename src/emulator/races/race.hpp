@@ -50,8 +50,8 @@ class RaceShadow {
   private:
     /// Masks of words: what a kind of access has to do with others.
     struct Relation {
-        std::uint32_t sees_written, sees_other;  // which words of a line may be part of a race
-        std::uint32_t is_written, is_other;      // and what becomes of its own
+        std::uint32_t sees_written, sees_other, sees_strong;  // which words of a line may be part of a race
+        std::uint32_t is_written, is_other, is_weak;          // and what becomes of its own
     };
     [[nodiscard]] static const Relation& relation_of(const AccessInfo& info);
     /// Whoever accesses.
@@ -65,9 +65,10 @@ class RaceShadow {
         [[nodiscard]] std::uint32_t seen(const ShadowLine& line) const {
             return (line.written & sees_written) | (line.other & sees_other);
         }
-        void mark(ShadowLine& line, std::uint32_t words) const {
+        void mark(ShadowLine& line, RecordTable* table, std::uint32_t words) const {
             line.written |= words & is_written;
             line.other |= words & is_other;
+            if (table != nullptr) table->weak |= words & is_weak;
         }
     };
     static constexpr unsigned any_lane = 32;
@@ -125,6 +126,11 @@ class RaceShadow {
     [[nodiscard]] bool is_by_bytes(const Record& record) const;
     [[nodiscard]] std::uint32_t pc_of(const Record& record, unsigned byte, unsigned lane) const;
     template <class F> bool any_record(const LinePlace& place, F&& f) const;
+    template <class F> static bool any_record_of_line(const ShadowLine& line, F&& f);
+    template <class F> static bool any_record_of_table(RecordTable* table, F&& f);
+    void mark(const LinePlace& place, const Observer& by, std::uint32_t words) const {
+        by.mark(place.line(), memory_->table(place.line()), words);
+    }
     template <class F>
     [[nodiscard]] std::optional<Race> first_unknown(std::uint64_t begin, std::uint64_t end, F&& clock_for);
     [[nodiscard]] static std::optional<unsigned> unknown_lane(const AccessInfo& info, std::uint32_t lanes,

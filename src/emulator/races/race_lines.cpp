@@ -45,20 +45,30 @@ bool is_dominated_kind(const AccessInfo& before, const AccessInfo& now) {
     return may_be && (!before.is_narrow() || now.is_narrow());
 }
 
+// Whether it is soon seen that each of a record's bytes is accessed by the same lanes again.
+bool is_within(const Record& before, const Record& now) {
+    const bool are_words = before.form() == Form::words && before.tag == now.tag;
+    return are_words ? (before.value & ~now.value) == 0 : before.has_same_lanes(now);
+}
+
 }  // namespace
 
 // Until `f(record)` is true.
-template <class F> bool RaceShadow::any_record(const LinePlace& place, F&& f) const {
-    if (!place.has_records()) return false;
-    const ShadowLine& line = place.line();
-    for (unsigned i = 0; i < ShadowLine::most_records; ++i) {
-        if (line.ids[i] == 0) return false;
+template <class F> bool RaceShadow::any_record_of_line(const ShadowLine& line, F&& f) {
+    for (unsigned i = 0; i < ShadowLine::most_records && line.ids[i] != 0; ++i)
         if (f(line.get(i))) return true;
-    }
-    RecordTable* const table = memory_->table(line);
+    return false;
+}
+
+template <class F> bool RaceShadow::any_record_of_table(RecordTable* table, F&& f) {
     return table != nullptr && std::any_of(table->begin(), table->end(), [&](const RecordTable::Slot& slot) {
                return slot.id != 0 && f(slot.get());
            });
+}
+
+template <class F> bool RaceShadow::any_record(const LinePlace& place, F&& f) const {
+    return place.has_records() && (any_record_of_line(place.line(), f) ||
+                                   any_record_of_table(memory_->table(place.line()), f));
 }
 
 void RaceShadow::note_old_line(const LinePlace& place, const Observer& by, const Touch& touch) {
@@ -102,7 +112,7 @@ bool RaceShadow::note_shared_word(LinePlace place, const Observer& by, unsigned 
     if (conflicts(info, by)) return false;
     if (std::uint32_t* const lanes = find_map(place, by)) {
         lanes[word] |= 1u << lane;
-        by.mark(place.line(), 1u << word);
+        mark(place, by, 1u << word);
         return true;
     }
     const bool is_own = info.agent() == by.info.agent() && cell.lanes == 1u << lane;
@@ -146,11 +156,18 @@ void RaceShadow::note_within(const Touch& touch, const Observer& by) {
 bool RaceShadow::check_line(const LinePlace& place, const Observer& by, const Touch& touch,
                             bool sees_records) {
     bool ordered = by.info.kind() == AccessKind::write;
-    if (sees_records || ordered)
-        any_record(place, [&](const Record& before) {
+    if (place.has_records() && (sees_records || ordered)) {
+        const auto check = [&](const Record& before) {
             ordered &= check_record(before, touch.words & words_of(before), by, touch);
             return false;
-        });
+        };
+        any_record_of_line(place.line(), check);
+        // Many threads may arrive at one barrier, or add to one counter: strong accesses need not look at each
+        // other.
+        RecordTable* const table = memory_->table(place.line());
+        if (table != nullptr && ((table->weak | by.sees_strong) & touch.words) != 0)
+            any_record_of_table(table, check);
+    }
     return (!place.has_cells() || check_cells(place, by, touch)) && ordered;
 }
 
@@ -383,8 +400,8 @@ bool RaceShadow::find_unknown(const Record& record, std::uint32_t words, const V
 inline bool RaceShadow::is_dominated(const Record& before, const Observer& by, const Touch& touch) const {
     const AccessInfo& info = memory_->info(before.id);
     if (!is_dominated_kind(info, by.info)) return false;
-    const bool is_own = info.agent() == by.agent && by.info.agent() == by.agent;
-    if (is_own && before.has_same_lanes(touch.record) && before.form() <= Form::shape) return true;
+    // by one lane one after the other: who knows of the later one knows of both
+    if (info.agent() == by.info.agent() && before.form() <= Form::shape && is_within(before, touch.record)) return true;
     return (words_of(before) & ~touch.whole_words) == 0 && is_known(info, by);
 }
 
@@ -392,18 +409,15 @@ inline void RaceShadow::add(const LinePlace& place, const Observer& by, const To
     ShadowLine& line = place.line();
     if (place.has_records()) {
         if (merge(place, by, touch) || (line.is_full() && replace(place, by, touch)))
-            return by.mark(line, touch.words);
+            return mark(place, by, touch.words);
     }
     const bool is_small = std::popcount(touch.words) <= most_cells && !is_by_bytes(touch.record);
     if (!is_small || !memory_->add_cells(*place.chunk)) return append(place, by, touch);
-    each_bit(add_to_cells(place, by, touch), [&](unsigned word) {
-        Touch left = touch;
-        left.words = left.whole_words = 1u << word;
-        each_bit(lanes_at(touch.record, word * word_bytes), [&](unsigned lane) {
-            left.record = {touch.record.id, left.words, Record::tag_of(Form::words, lane)};
-            add_to_table(place, by, left);
-        });
-    });
+    const std::uint32_t words = add_to_cells(place, by, touch);
+    if (words == 0) return;
+    Touch left = touch;
+    if (touch.record.form() == Form::words) left.record.value = left.words = left.whole_words = words;
+    add_to_table(place, by, left);
 }
 
 // More of an epoch that has a record: false where there is none, or it cannot have more.
@@ -423,8 +437,9 @@ bool RaceShadow::merge(const LinePlace& place, const Observer& by, const Touch& 
     for (unsigned at = table->first_slot(by.info.who); table->begin()[at].id != 0;
          at = table->next_slot(at)) {
         RecordTable::Slot& slot = table->begin()[at];
+        if (slot.who != by.info.who || slot.when != static_cast<std::uint8_t>(by.info.time)) continue;
         Record record = slot.get();
-        if (slot.who != by.info.who || !merge_record(record, by, touch.record)) continue;
+        if (!merge_record(record, by, touch.record)) continue;
         slot.set(record);
         return true;
     }
@@ -487,8 +502,7 @@ std::uint32_t RaceShadow::add_to_cells(const LinePlace& place, const Observer& b
         }
         if (memory_->is_live(cell)) {
             const AccessInfo& info = memory_->info(cell.id);
-            const bool is_own =
-                cell.lanes == lanes && info.agent() == by.agent && by.info.agent() == by.agent;
+            const bool is_own = cell.lanes == lanes && info.agent() == by.info.agent();
             if (!is_dominated_kind(info, by.info) || (!is_own && !is_known(info, by))) {
                 left |= 1u << word;
                 return;
@@ -502,14 +516,14 @@ std::uint32_t RaceShadow::add_to_cells(const LinePlace& place, const Observer& b
 
 // In a record that there is, or one of its own.
 void RaceShadow::add_to_table(const LinePlace& place, const Observer& by, const Touch& touch) {
-    if (place.has_records() && merge(place, by, touch)) return by.mark(place.line(), touch.words);
+    if (place.has_records() && merge(place, by, touch)) return mark(place, by, touch.words);
     append(place, by, touch);
 }
 
 // A record of its own, in the line or in its table.
 void RaceShadow::append(const LinePlace& place, const Observer& by, const Touch& touch) {
     ShadowLine& line = place.line();
-    by.mark(line, touch.words);
+    mark(place, by, touch.words);
     place.set_records();
     for (unsigned i = 0; i < ShadowLine::most_records; ++i) {
         if (line.ids[i] != 0 && line.ids[i] != touch.record.id) continue;
@@ -531,12 +545,17 @@ void RaceShadow::append(const LinePlace& place, const Observer& by, const Touch&
             if (slot.who != by.info.who || !is_dominated(record, by, touch)) continue;
             memory_->release(record);
             slot.set(touch.record);
+            slot.when = static_cast<std::uint8_t>(by.info.time);
+            table.weak |= touch.words & by.is_weak;
             return;
         }
         if ((table.count + 1) * 4 <= table.capacity * 3) {
             ++table.count;
-            table.begin()[at].set(touch.record);
-            table.begin()[at].who = static_cast<std::uint16_t>(by.info.who);
+            table.weak |= touch.words & by.is_weak;
+            RecordTable::Slot& slot = table.begin()[at];
+            slot.set(touch.record);
+            slot.who = static_cast<std::uint16_t>(by.info.who);
+            slot.when = static_cast<std::uint8_t>(by.info.time);
             return;
         }
         if (!grow_table(place)) return;
@@ -571,12 +590,13 @@ bool RaceShadow::grow_table(const LinePlace& place) {
     if (line.table == 0) return false;
     auto* const table = new (memory_->arena().at(line.table)) RecordTable;
     table->units = units;
-    table->capacity = static_cast<std::uint32_t>(units * ShadowArena::unit / sizeof(RecordTable::Slot) - 1);
+    table->capacity = static_cast<std::uint16_t>(units * ShadowArena::unit / sizeof(RecordTable::Slot) - 1);
     std::fill(table->begin(), table->end(), RecordTable::Slot{});
     for (const RecordTable::Slot& slot : slots) {
         unsigned at = table->first_slot(slot.who);
         while (table->begin()[at].id != 0) at = table->next_slot(at);
         table->begin()[at] = slot;
+        table->weak |= words_of(slot.get()) & relation_of(memory_->info(slot.id)).is_weak;
         ++table->count;
     }
     return true;

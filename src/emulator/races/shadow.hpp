@@ -119,13 +119,15 @@ struct RecordTable {
         AccessId id = 0;
         std::uint32_t value = 0;
         std::uint16_t who = 0;
-        std::uint8_t tag = 0, padding = 0;
+        std::uint8_t tag = 0;
+        std::uint8_t when = 0;  ///< the lowest bits of the time
 
         [[nodiscard]] Record get() const { return {id, value, tag}; }
         void set(const Record& record) { id = record.id, value = record.value, tag = record.tag; }
     };
-    std::uint32_t capacity = 0, count = 0;  // slots, and those in use
+    std::uint16_t capacity = 0, count = 0;  // slots, and those in use
     std::uint32_t units = 0;
+    std::uint32_t weak = 0;  ///< words of those records that strong accesses may race with
     // Behind it: the slots.
     [[nodiscard]] Slot* begin() { return reinterpret_cast<Slot*>(this + 1); }
     [[nodiscard]] Slot* end() { return begin() + capacity; }
