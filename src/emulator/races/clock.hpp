@@ -137,6 +137,7 @@ class Order {
     void add_agent();
 
     [[nodiscard]] std::size_t size() const { return warps_.size(); }
+    [[nodiscard]] std::size_t warps() const { return count_; }
     [[nodiscard]] WarpTime now(unsigned agent) const { return warps_[agent].now; }
     /// What all lanes of a warp know.
     [[nodiscard]] const Clock& common(unsigned warp) const { return warps_[warp].common; }

@@ -84,8 +84,10 @@ inline bool RaceShadow::note_pattern(const LaneAccesses& accesses, std::uint32_t
 std::optional<Race> RaceShadow::note(const LaneAccesses& accesses, std::uint32_t mask,
                                      const EqualStores* equal) {
     races_.clear();
+    // no other CTA is there that the scope .cta could leave out
+    const Reach reach = order_->warps() == warps_of_cta_ ? Reach::cluster : accesses.reach;
     const AccessInfo info{order_->access(accesses.warp), accesses.pc,
-                          AccessInfo::who_of(accesses.warp, accesses.kind, accesses.reach)};
+                          AccessInfo::who_of(accesses.warp, accesses.kind, reach)};
     const Observer by = observer(info, memory_->access(info), accesses.warp, any_lane);
     if (accesses.consecutive || accesses.all_equal)
         note_consecutive(accesses, by);

@@ -114,7 +114,7 @@ class RaceShadow {
     [[nodiscard]] bool find_races(const Record& before, std::uint32_t words, const Observer& by,
                                   const Touch& touch);
     [[nodiscard]] bool find_races_at(std::uint64_t address, unsigned bytes, std::uint32_t lanes_before,
-                                     std::uint32_t lanes, const AccessInfo& before, std::uint32_t pc,
+                                     std::uint32_t lanes, const AccessInfo& before, const Record* record,
                                      const Observer& by);
     void add_race(const Race& race);
     [[nodiscard]] std::optional<Race> first_race(const EqualStores* equal);

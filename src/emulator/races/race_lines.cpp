@@ -211,7 +211,7 @@ bool RaceShadow::check_cells(const LinePlace& place, const Observer& by, const T
         const unsigned unit = is_by_bytes(touch.record) ? 1 : word_bytes;
         for (unsigned byte = word * word_bytes; byte < (word + 1) * word_bytes; byte += unit)
             ordered &= find_races_at((touch.number << line_shift) + byte, unit, cell.lanes,
-                                     lanes_at(touch.record, byte), info, info.pc, by);
+                                     lanes_at(touch.record, byte), info, nullptr, by);
     });
     return ordered;
 }
@@ -263,16 +263,16 @@ bool RaceShadow::find_races(const Record& before, std::uint32_t words, const Obs
         for (unsigned byte = word * word_bytes; byte < (word + 1) * word_bytes; byte += unit) {
             const std::uint32_t lanes_before = lanes_at(before, byte), lanes = lanes_at(touch.record, byte);
             if (lanes_before == 0 || lanes == 0) continue;
-            const std::uint32_t pc = pc_of(before, byte, first_lane(lanes_before));
-            none &=
-                find_races_at((touch.number << line_shift) + byte, unit, lanes_before, lanes, info, pc, by);
+            none &= find_races_at((touch.number << line_shift) + byte, unit, lanes_before, lanes, info,
+                                  &before, by);
         }
     });
     return none;
 }
 
+// `record`: of the accesses before; null: they are a cell's.
 bool RaceShadow::find_races_at(std::uint64_t address, unsigned bytes, std::uint32_t lanes_before,
-                               std::uint32_t lanes, const AccessInfo& before, std::uint32_t pc,
+                               std::uint32_t lanes, const AccessInfo& before, const Record* record,
                                const Observer& by) {
     bool none = true;
     each_bit(lanes, [&](unsigned lane) {
@@ -280,6 +280,9 @@ bool RaceShadow::find_races_at(std::uint64_t address, unsigned bytes, std::uint3
         for (std::uint32_t rest = lanes_before; rest != 0; rest &= rest - 1) {
             const Epoch of = epoch(before.agent(), first_lane(rest), before.time);
             if (order_->knows(by.agent, knowing, of, is_read(before.kind()))) continue;
+            const std::uint32_t pc =
+                record != nullptr ? pc_of(*record, static_cast<unsigned>(address % line_bytes), of.lane)
+                                  : before.pc;
             add_race({of, pc, before.kind(), knowing, address, bytes});
             none = false;
             break;
