@@ -266,7 +266,8 @@ class Kernel {
         const AccessKind kind = is_made         ? AccessKind::write
                                 : below(3) == 0 ? AccessKind::strong_read
                                                 : AccessKind::atomic;
-        const bool is_race = note(warp, mask, 8, kind, is_narrow && !is_made ? Reach::cta : Reach::cluster, offsets);
+        const bool is_race =
+            note(warp, mask, 8, kind, is_narrow && !is_made ? Reach::cta : Reach::cluster, offsets);
         if (is_race || below(2) == 0) return is_race;
         const unsigned object = below(2), thread = warp * lanes + lane;
         order_.release(warp, 1u << lane, false, objects_[object]);

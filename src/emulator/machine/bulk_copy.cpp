@@ -81,7 +81,8 @@ struct Lane {
 
     bool complete(Space space, std::uint64_t mbarrier, std::uint32_t bytes) const {
         std::byte* const at = place(space, mbarrier, 8, 8, Use::write);
-        if (at == nullptr || !warp.checks().async().note_mbarrier(space, mbarrier, 1u << lane, AccessKind::atomic))
+        if (at == nullptr ||
+            !warp.checks().async().note_mbarrier(space, mbarrier, 1u << lane, AccessKind::atomic))
             return false;
         warp.checks().async().finish_async_at(space, mbarrier);
         const auto before = change_mbarrier(at, [&](Mbarrier& object) { return object.complete(bytes); });

@@ -40,8 +40,7 @@ std::byte* object_of(Warp& warp, const Operation& operation, unsigned lane, Use 
 }
 
 // Those of some lanes that use the object at an address.
-std::uint32_t lanes_at(Warp& warp, const Operation& operation, std::uint64_t address,
-                       std::uint32_t lanes) {
+std::uint32_t lanes_at(Warp& warp, const Operation& operation, std::uint64_t address, std::uint32_t lanes) {
     const Access& access = access_of(warp, operation);
     std::uint32_t same = 0;
     each_bit(lanes, [&](unsigned lane) {

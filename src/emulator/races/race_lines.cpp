@@ -67,8 +67,8 @@ template <class F> bool RaceShadow::any_record_of_table(RecordTable* table, F&& 
 }
 
 template <class F> bool RaceShadow::any_record(const LinePlace& place, F&& f) const {
-    return place.has_records() && (any_record_of_line(place.line(), f) ||
-                                   any_record_of_table(memory_->table(place.line()), f));
+    return place.has_records() &&
+           (any_record_of_line(place.line(), f) || any_record_of_table(memory_->table(place.line()), f));
 }
 
 void RaceShadow::note_old_line(const LinePlace& place, const Observer& by, const Touch& touch) {
@@ -404,7 +404,8 @@ inline bool RaceShadow::is_dominated(const Record& before, const Observer& by, c
     const AccessInfo& info = memory_->info(before.id);
     if (!is_dominated_kind(info, by.info)) return false;
     // by one lane one after the other: who knows of the later one knows of both
-    if (info.agent() == by.info.agent() && before.form() <= Form::shape && is_within(before, touch.record)) return true;
+    if (info.agent() == by.info.agent() && before.form() <= Form::shape && is_within(before, touch.record))
+        return true;
     return (words_of(before) & ~touch.whole_words) == 0 && is_known(info, by);
 }
 
