@@ -35,7 +35,8 @@ struct NameParts {
     std::string_view stem, component;
 };
 [[nodiscard]] constexpr NameParts parts_of(std::string_view name) {
-    const std::size_t dot = std::min(name.rfind('.'), name.size());
+    const std::size_t dot = name.rfind('.');
+    if (dot == std::string_view::npos) return {name, {}};
     const std::string_view stem = name.substr(0, dot);
     return {stem.substr(0, std::min(stem.find_first_of(" \t\r\n\f\x1A/"), stem.size())), name.substr(dot)};
 }
