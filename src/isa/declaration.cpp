@@ -405,10 +405,8 @@ void Verifier::declarator(const Statement& statement, const Statement::Variable&
                           const Statement::Declarator& d) {
     Symbol symbol = variable_symbol(statement, v, d);
     if (v.space == ".param")
-        if (const Symbol* const outer = symbols_.find(d.name)) {
-            symbol.hides_input = outer->is_input || outer->hides_input;
-            symbol.hides_return = outer->is_return || outer->hides_return;
-        }
+        if (const Symbol* const outer = symbols_.find(d.name))
+            symbol.hides = outer->is_input ? Symbol::input : outer->is_return ? Symbol::result : outer->hides;
     if (symbol.kind == SymbolKind::reg && !d.extents.empty())
         report(Errc::declaration_invalid, d.name,
                "registers have no arrays; " + std::string(d.name) + "<N> declares N registers");

@@ -314,11 +314,11 @@ void InstructionVerifier::parameter_access(const Instruction& i) {
         report(Errc::guard_invalid, i.guard->predicate,
                name + " is for calls, and accessed without a guard; select the value (selp), or branch");
     constexpr std::string_view hides = " has the name of the function's parameter, and ptxas takes it for ";
-    if (is_store && (symbol->is_input || symbol->hides_input))
+    if (is_store && (symbol->is_input || (symbol->hides & Symbol::input) != 0))
         report(Errc::operand_kind_wrong, i.operands[at].span(),
                symbol->is_input ? name + " is an input parameter, which cannot be written"
                                 : name + std::string(hides) + "that input; take another name");
-    if (!is_store && (symbol->is_return || symbol->hides_return))
+    if (!is_store && (symbol->is_return || (symbol->hides & Symbol::result) != 0))
         report(Errc::operand_kind_wrong, i.operands[at].span(),
                symbol->is_return ? name + " is a return parameter, which cannot be read"
                                  : name + std::string(hides) + "that result; take another name");

@@ -9,10 +9,11 @@ namespace ptxgraft::isa {
 
 const Symbol* Symbols::declare(std::string_view name, const Symbol& symbol, std::uint32_t count) {
     const Entry* const before = clash(name, count);
-    const bool is_label = before != nullptr && count != 0 && before->symbol.kind == SymbolKind::label;
-    if (before != nullptr && !is_label) return &before->symbol;
+    if (before != nullptr) {
+        if (count == 0 || before->symbol.kind != SymbolKind::label) return &before->symbol;
+        hide_labels(name, symbol, count);
+    }
     Table::declare(name, symbol, count);
-    if (is_label) hide_labels(name, symbol, count);
     return nullptr;
 }
 

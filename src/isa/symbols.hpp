@@ -35,7 +35,8 @@ struct Symbol {
     bool is_result = false;   // a .param variable that a call before gives its result to
     bool is_defined = false;  // not only declared
     bool is_array = false;
-    bool hides_input = false, hides_return = false;  // a .param variable by the name of its function's
+    static constexpr std::uint8_t input = 1, result = 2;
+    std::uint8_t hides = 0;  // of a .param variable: which of its function's parameters has its name
     // A register, or a scalar in .param, by the name of a special register: ptxas dies of it in an address.
     bool is_no_address = false;
     std::uint32_t align = 0;        // of a variable, where it is not natural

@@ -149,9 +149,9 @@ void Verifier::body(const Statement& parent) {
 
 void Verifier::declare_label(const Statement& label, const Symbol& symbol) {
     const Symbol* const before = symbols_.declare(label.name(), symbol);
-    const bool is_element = before != nullptr && symbols_.declared_here(label.name()) == nullptr;
-    if (before != nullptr && !is_element)
-        redeclared(label.name(), before);  // an element of a range stays one
+    // an element of a range stays one
+    if (before != nullptr && symbols_.declared_here(label.name()) != nullptr)
+        redeclared(label.name(), before);
 }
 
 void Verifier::declare_labels(const Statement& parent) {
