@@ -357,7 +357,7 @@ bool is_gradient_of_others(const Instruction& i, const Match& match) {
 
 }  // namespace
 
-// Of the vectors of those it moves the elements, special registers as they are, which mov does not take there.
+// Of those it moves the elements of vectors, special registers as they are, which mov does not take there.
 void InstructionVerifier::gradient_registers(const Instruction& i, const Match& match) {
     if (!setting_.knows_target || setting_.target.sm < 90 || !is_gradient_of_others(i, match)) return;
     const auto look = [&](const Operand& operand) {
