@@ -30,6 +30,12 @@ bool is_never_passed(const Statement::Parameter& formal) {
            (info(type).kind == TypeClass::integer && info(type).bits < 32);
 }
 
+// Nor arrays of vectors, which no argument goes with.
+bool is_array_never_passed(const Statement::Parameter& formal) {
+    const bool is_array = formal.count != 0 || formal.is_open;
+    return is_array && (formal.vector != 1 || formal.type == ".f16x2");
+}
+
 // Bits go as anything of their width, integers as integers.
 bool types_go(RegisterType given, RegisterType formal) {
     const TypeClass a = info(given).kind, b = info(formal).kind;
@@ -152,6 +158,12 @@ void InstructionVerifier::check_arguments(std::span<const Operand> given,
         const Operand& operand = given[k];
         if (setting_.has_abi && is_never_passed(formal[k])) {
             never_passed(operand, formal[k], what, k, name);
+            continue;
+        }
+        if (is_array_never_passed(formal[k])) {
+            report(Errc::call_mismatch, operand.span(),
+                   std::string(what) + " " + std::to_string(k + 1) + " of '" + std::string(name) +
+                       "' is an array of vectors, which ptxas does not pass; declare it as .b8");
             continue;
         }
         if (operand.kind() == OperandKind::immediate && !is_return) {

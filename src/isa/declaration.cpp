@@ -230,7 +230,8 @@ bool Verifier::plain_registers(const Statement& statement, const TokenView& toke
     Symbol symbol = register_symbol(type_of(tokens.text(1)), statement);
     if (symbol.type == RegisterType::none || !info(symbol.type).is_declared || !statement.parent())
         return false;
-    if (symbol.type == RegisterType::b128 || symbol.type == RegisterType::f16x2) type_version(tokens.text(1));
+    if (symbol.type == RegisterType::b128 || symbol.type == RegisterType::f16x2)
+        type_version(tokens.text(1), false);
     for (std::size_t i = 2; i < tokens.size(); ++i) {
         if (tokens.kind(i) != Lexeme::identifier || tokens.text(i) == "WARP_SZ") continue;
         const auto count =
@@ -274,6 +275,8 @@ void Verifier::variable_space(const Statement& statement, const Statement::Varia
     if (is_inside && !v.linkage.empty())
         report(Errc::directive_invalid, v.linkage,
                std::string(v.linkage) + " belongs to declarations outside of functions");
+    if (is_inside && v.space == ".param")
+        require(20, {10, 0}, span_of(v.space), "a .param variable of a body");
     if (!is_inside && v.space == ".param")
         report(Errc::declaration_invalid, v.space, ".param variables are declared in functions");
     if (!is_inside && setting_.has_abi && (v.space == ".reg" || v.space == ".local"))
@@ -285,6 +288,8 @@ void Verifier::variable_space(const Statement& statement, const Statement::Varia
         report(Errc::declaration_invalid, v.type, "a " + std::string(v.type) + " cannot be .common");
     if (v.space == ".sreg")
         report(Errc::declaration_invalid, v.space, "special registers cannot be declared");
+    if (v.space == ".tex" && v.type != ".u32" && v.type != ".u64")
+        report(Errc::declaration_invalid, v.type, "a variable in .tex has the type .u32 or .u64");
     if (v.space == ".tex" && setting_.version >= 15)
         report(Errc::form_removed, v.space, ".tex is gone since PTX ISA 1.5; declare a .global .texref");
     if (is_handle && (v.space != ".global" || is_inside))
@@ -311,8 +316,7 @@ void Verifier::variable_words(const TokenView& tokens, const Statement::Variable
         if (i == 1 && !v.linkage.empty() &&
             std::find(linkages.begin(), linkages.end(), word) != linkages.end())
             report(Errc::directive_invalid, word, "a declaration has one linkage");
-        if (word == ".const" && setting_.version >= 22 && tokens.kind(i + 1) == Lexeme::open_bracket)
-            report(Errc::form_removed, tokens.text(i + 1), "banks of .const are gone since PTX ISA 2.2");
+        if (word == ".const" && tokens.kind(i + 1) == Lexeme::open_bracket) variable_bank(tokens, i + 2, v);
         if (is_attribute && (word == ".managed" || word == ".unified"))
             attribute(word, v.space == ".global" ? std::string_view() : "variables in .global");
         // PTX ISA 5.4.8
@@ -323,6 +327,25 @@ void Verifier::variable_words(const TokenView& tokens, const Statement::Variable
     }
 }
 
+// PTX ISA 5.1.3.1: what other modules define is in the banks from 1 on.
+void Verifier::variable_bank(const TokenView& tokens, std::size_t at, const Statement::Variable& v) {
+    const std::string_view number = tokens.text(at);
+    const bool is_glued =
+        tokens.text(at - 2, at + 1).size() == number.size() + std::string_view(".const[]").size();
+    if (!is_glued)
+        return report(Errc::directive_invalid, number, "a bank is written without blanks, .const[2]");
+    const std::size_t before = findings_.size();
+    bank(number);
+    const auto is_open = [](const Statement::Declarator& d) {
+        return !d.extents.empty() && d.extents.front() == 0 && d.initialiser.empty();
+    };
+    const bool is_elsewhere = v.linkage == ".extern" && std::ranges::all_of(v.declarators, is_open);
+    if (findings_.size() == before && is_elsewhere != (number != "0"))
+        report(Errc::declaration_invalid, number,
+               is_elsewhere ? "an .extern array without a size is in a bank from 1 to 10"
+                            : "in the banks from 1 on are .extern arrays without a size alone");
+}
+
 // PTX ISA 5.4.8. `owner`: what it belongs to, where it stands elsewhere.
 void Verifier::attribute(std::string_view word, std::string_view owner) {
     if (!owner.empty())
@@ -330,15 +353,19 @@ void Verifier::attribute(std::string_view word, std::string_view owner) {
     if (word == ".unified") require(80, {90, 0}, span_of(word), ".unified");
 }
 
-void Verifier::type_version(std::string_view type) {
-    if (type == ".b128") require(83, {70, 0}, span_of(type), ".b128");
+// ptxas asks neither for the version nor for the target of an array of these, but of .f16x2.
+void Verifier::type_version(std::string_view type, bool is_array) {
     if (type == ".f16x2") require(42, {53, 0}, span_of(type), ".f16x2");
+    if (is_array) return;
+    if (type == ".b128") require(83, {70, 0}, span_of(type), ".b128");
     if (syntax::is_handle(type)) require(15, {10, 0}, span_of(type), type);
 }
 
 void Verifier::variable_type(const Statement::Variable& v) {
     const RegisterType type = type_of(v.type);
-    type_version(v.type);
+    const auto is_array = [](const Statement::Declarator& d) { return !d.extents.empty(); };
+    const bool are_arrays = !v.declarators.empty() && std::ranges::all_of(v.declarators, is_array);
+    type_version(v.type, are_arrays);
     if (v.space == ".param" && v.align > most_param_alignment)
         report(Errc::declaration_invalid, v.type, ".param variables are aligned to 1, 2, 4 … 128 bytes");
     const bool is_reg = v.space == ".reg";
@@ -356,7 +383,7 @@ void Verifier::variable_type(const Statement::Variable& v) {
     if (!is_reg && type == RegisterType::pred)
         report(Errc::declaration_invalid, v.type, "a predicate can only be a register (.reg)");
     vector_shape(v.type, v.vector);
-    if (v.vector > 1 && v.space == ".param")
+    if (v.vector > 1 && v.space == ".param" && !are_arrays)
         report(Errc::declaration_invalid, v.type, "there are no vectors in .param; declare an array");
 }
 
@@ -376,7 +403,10 @@ void Verifier::vector_shape(std::string_view word, std::uint32_t count) {
 
 void Verifier::declarator(const Statement& statement, const Statement::Variable& v,
                           const Statement::Declarator& d) {
-    const Symbol symbol = variable_symbol(statement, v, d);
+    Symbol symbol = variable_symbol(statement, v, d);
+    if (v.space == ".param")
+        if (const Symbol* const outer = symbols_.find(d.name))
+            symbol.hides = outer->is_input ? Symbol::input : outer->is_return ? Symbol::result : outer->hides;
     if (symbol.kind == SymbolKind::reg && !d.extents.empty())
         report(Errc::declaration_invalid, d.name,
                "registers have no arrays; " + std::string(d.name) + "<N> declares N registers");

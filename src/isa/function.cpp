@@ -124,6 +124,8 @@ void Verifier::parameter_shapes(const Statement& f, std::span<const Statement::P
     for (const auto& p : returns) {
         parameter_shape(f, p);
         if (p.is_open) report(Errc::declaration_invalid, place(p), "a return parameter has a size");
+        if (p.space == ".param")
+            require(20, {20, 0}, span_of(place(p)), "a return parameter of a function in .param");
     }
     if (f.is_entry() && !parameters.empty())
         require(14, {10, 0}, span_of(place(parameters.front())), "a parameter of an entry");
@@ -160,7 +162,7 @@ constexpr std::array<Performance, 14> performance_rows = {{
     {".maxnreg", 13, 10, 1, true, Place::entry},
     {".maxntid", 13, 10, 3, true, Place::entry},
     {".reqntid", 21, 10, 3, true, Place::entry},
-    {".minnctapersm", 20, 20, 1, true, Place::entry},
+    {".minnctapersm", 20, 10, 1, true, Place::entry},
     {".maxnctapersm", 13, 10, 1, true, Place::entry},
     {".minperctamemory", 94, 80, 1, false, Place::entry},
     {".reqnctapercluster", 78, 90, 3, false, Place::entry},
@@ -206,18 +208,22 @@ void Verifier::no_return(const Statement& f, const std::vector<Token>& tokens) {
 }
 
 void Verifier::parameter_shape(const Statement& f, const Statement::Parameter& p) {
+    const bool is_array = p.count != 0 || p.is_open;
     vector_shape(p.type, p.vector);
     if (p.count > 0xFFFFFFFFu)
         report(Errc::declaration_invalid, p.name, "an array has at most 4294967295 elements");
     if (f.kind() != syntax::StatementKind::function) {  // a prototype declares nothing
         if (p.space != ".reg" && p.space != ".param")
             report(Errc::declaration_invalid, p.space, "parameters are declared in .reg or .param");
+        if (p.type == ".pred" && is_array)
+            report(Errc::declaration_invalid, p.type, "there are no arrays of predicates; pass a .b32");
+        type_version(p.type, true);
         return;
     }
     if (p.name == "_" && !f.is_entry())
         report(Errc::declaration_invalid, p.name,
                "a parameter of a function has a name; only those of a .callprototype may be '_'");
-    type_version(p.type);
+    type_version(p.type, is_array || (p.type == ".b128" && !f.is_definition()));
     if (!f.is_definition()) return;  // ptxas makes no variables of its parameters
     if (syntax::is_handle(p.type) && !f.is_entry())
         report(Errc::declaration_invalid, p.type,
@@ -236,9 +242,9 @@ void Verifier::parameter_shape(const Statement& f, const Statement::Parameter& p
                    std::to_string(std::max<std::uint32_t>(row->bits, 8)));
     if (p.space == ".reg" && p.count != 0)
         report(Errc::declaration_invalid, p.name, "registers have no arrays; pass an array in .param");
-    if (p.space == ".param" && p.type == ".f16x2" && p.count == 0)
+    if (p.space == ".param" && p.type == ".f16x2" && !is_array)
         report(Errc::declaration_invalid, p.type, "a .f16x2 cannot be in .param; pass a .b32");
-    if (p.space == ".param" && p.vector != 1)
+    if (p.space == ".param" && p.vector != 1 && !is_array)
         report(Errc::declaration_invalid, p.type, "there are no vectors in .param; pass an array");
 }
 
@@ -292,6 +298,9 @@ void Verifier::declare_parameters(const Statement& f) {
                    "behind the type, .align belongs to the parameters of entries; write it before the type");
     for (const Token& token : tokens) {
         if (token.text == ".ptr" || token.text == ".attribute") directive_since(token.text);
+        const Token* const next = &token + 1;
+        if (token.text == ".ptr" && next != tokens.data() + tokens.size() && syntax::is_handle(next->text))
+            require(43, {10, 0}, span_of(next->text), "a pointer to a " + std::string(next->text));
         if (token.text == ".ptr" && !f.is_entry())
             report(Errc::declaration_invalid, token.text, ".ptr belongs to the parameters of entries");
         if (token.text == ".managed") attribute(token.text, "variables in .global");
@@ -321,6 +330,8 @@ void Verifier::performance_directives(const Statement& f) {
         depth -= tokens[i].text == ")";
         if (depth != 0 || tokens[i].kind != TokenKind::directive) continue;
         if (tokens[i].text == ".pragma") directive_since(tokens[i].text);
+        if (tokens[i].text == ".pragma" && !f.is_definition())
+            report(Errc::directive_invalid, tokens[i].text, ".pragma stands with the body of an entry");
         if (find_performance(tokens[i].text) != nullptr)
             performance_directive(f, tokens, i);
         else if (!is_head_word(tokens[i].text))
@@ -343,9 +354,9 @@ void Verifier::performance_directive(const Statement& f, const std::vector<Token
                word + " stands with the body of " + (f.is_entry() ? "an entry" : "a function"));
     if (row.place == Place::func && f.is_entry())
         report(Errc::directive_invalid, tokens[at].text, word + " belongs to a function, not to an entry");
-    if (row.word == ".maxnctapersm" && setting_.version >= 20)
+    if (row.word == ".maxnctapersm" && setting_.version > 20)
         report(Errc::form_removed, tokens[at].text,
-               ".maxnctapersm is gone since PTX ISA 2.0; use .minnctapersm");
+               ".maxnctapersm is gone after PTX ISA 2.0; use .minnctapersm");
     require(row.version, {row.sm, 0}, span_of(tokens[at].text), word);
     std::size_t numbers = 0;
     std::uint64_t product = 1;

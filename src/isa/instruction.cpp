@@ -50,6 +50,7 @@ const Match* InstructionVerifier::look_at(const Instruction& i) {
     special_registers(i);
     if (setting_.manual_order && !fitting->in_order)
         report(Errc::modifier_out_of_order, i.name, canonical_name(*fitting));
+    if (!fitting->in_order) constant_bank(i);
     address_width(i, *fitting);
     named_space(i, *fitting);
     moved_address(i, *fitting);
@@ -59,6 +60,7 @@ const Match* InstructionVerifier::look_at(const Instruction& i) {
     if (i.opcode == "call") call(i);
     if (i.opcode == "mov") function_address(i);
     if (i.opcode == "mov" || i.opcode == "cvta") parameter_address(i);
+    if (i.opcode == "mov") moved_handle(i);
     if (i.opcode == "setp" && i.guard) guarded_sink(i);
     if (i.opcode == "mbarrier" && i.has(".arrive") && i.operands.front().kind() == OperandKind::sink)
         require(71, {80, 0}, i.operands.front().span(), "'_' for the state of an mbarrier");
@@ -66,6 +68,7 @@ const Match* InstructionVerifier::look_at(const Instruction& i) {
     if (i.opcode == "mma" || i.opcode == "wmma" || i.opcode == "wgmma") fragments(i, *fitting);
     if (i.opcode == "tex" || i.opcode == "tld4" || i.opcode == "txq")
         setting_.has_samplers ? texture_mode(i) : unified_sampler(i, *fitting);
+    if (i.opcode == "tex") gradient_registers(i, *fitting);
     return fitting;
 }
 
@@ -141,6 +144,13 @@ bool moves_address(std::string_view opcode, const Instruction& i, std::size_t ad
     return is_one_of(always) && (address == 0 || is_generic);
 }
 
+// Of others ptxas takes even these as addresses.
+bool dies_of_handle(std::string_view opcode, const Symbol& symbol) {
+    constexpr std::array<std::string_view, 4> of_textures = {"applypriority", "discard", "prefetch", "red"};
+    return opcode == "atom" ||
+           (symbol.kind == SymbolKind::texref && std::ranges::find(of_textures, opcode) != of_textures.end());
+}
+
 }  // namespace
 
 void InstructionVerifier::moved_address(const Instruction& i, const Match& match) {
@@ -153,7 +163,9 @@ void InstructionVerifier::moved_address(const Instruction& i, const Match& match
         if (operand.kind() != OperandKind::address) continue;
         const Symbol* symbol = names_.find(operand.base());
         const bool is_moved = moves_address(opcode, i, address++, is_generic);
-        if (symbol == nullptr || !(is_moved || is_plain)) continue;
+        const bool is_refused = symbol != nullptr && is_opaque(*symbol) &&
+                                (dies_of_handle(opcode, *symbol) || (opcode == "cp.async" && address == 2));
+        if (symbol == nullptr || !(is_moved || is_plain || is_refused)) continue;
         const std::string name = "'" + std::string(operand.base()) + "'";
         if (is_moved && symbol->kind == SymbolKind::reg && info(symbol->type).bits < 32)
             report(Errc::operand_type_wrong, operand.span(),
@@ -194,7 +206,8 @@ void InstructionVerifier::named_space(const Instruction& i, const Match& match) 
         const Symbol* symbol = names_.find(name);
         const bool is_variable =
             symbol != nullptr &&
-            (symbol->kind == SymbolKind::variable || (opcode.starts_with("mbarrier.") && is_opaque(*symbol)));
+            (symbol->kind == SymbolKind::variable ||
+             ((opcode.starts_with("mbarrier.") || opcode == "getctarank") && is_opaque(*symbol)));
         if (is_variable && (symbol->space != space || is_opaque(*symbol)))
             report(Errc::state_space_mismatch, operand.span(),
                    "'" + std::string(name) + "' is a variable in " + std::string(text(symbol->space)) + "; " +
@@ -252,6 +265,14 @@ void InstructionVerifier::source_bytes(const Instruction& i) {
                    std::string(i.operands[2].text()));
 }
 
+void InstructionVerifier::moved_handle(const Instruction& i) {
+    const Operand& source = i.operands.back();
+    const Symbol* const symbol =
+        source.kind() == OperandKind::identifier ? names_.find(source.text()) : nullptr;
+    if (symbol != nullptr && is_opaque(*symbol))
+        require(31, {10, 0}, source.span(), "the address of a texture, sampler or surface");
+}
+
 // A .param variable of a body, which no address but that of its accesses leads to.
 void InstructionVerifier::parameter_address(const Instruction& i) {
     const Operand& source = i.operands.back();
@@ -292,12 +313,15 @@ void InstructionVerifier::parameter_access(const Instruction& i) {
     if (i.guard && is_of_a_call(*symbol))
         report(Errc::guard_invalid, i.guard->predicate,
                name + " is for calls, and accessed without a guard; select the value (selp), or branch");
-    if (is_store && symbol->is_input)
+    constexpr std::string_view hides = " has the name of the function's parameter, and ptxas takes it for ";
+    if (is_store && (symbol->is_input || (symbol->hides & Symbol::input) != 0))
         report(Errc::operand_kind_wrong, i.operands[at].span(),
-               name + " is an input parameter, which cannot be written");
-    if (!is_store && symbol->is_return)
+               symbol->is_input ? name + " is an input parameter, which cannot be written"
+                                : name + std::string(hides) + "that input; take another name");
+    if (!is_store && (symbol->is_return || (symbol->hides & Symbol::result) != 0))
         report(Errc::operand_kind_wrong, i.operands[at].span(),
-               name + " is a return parameter, which cannot be read");
+               symbol->is_return ? name + " is a return parameter, which cannot be read"
+                                 : name + std::string(hides) + "that result; take another name");
 }
 
 // PTX ISA 5.3: with texmode_independent, samplers are apart from textures, and what is theirs is asked of
@@ -318,6 +342,36 @@ void InstructionVerifier::texture_mode(const Instruction& i) {
             report(Errc::operand_kind_wrong, operand.span(),
                    "with .target texmode_independent, this is asked of a .samplerref; '" +
                        std::string(operand.base()) + "' is a .texref");
+    }
+}
+
+namespace {
+
+// From sm_90 on, ptxas makes other instructions of these, but with all operands and .f16x2.
+bool is_gradient_of_others(const Instruction& i, const Match& match) {
+    if (match.row->opcode != "tex.grad") return false;
+    const bool has_depth = match.row->operands.back().name == "f" && i.operands.size() > 4;
+    return i.has(".3d") || i.has(".cube") || i.has(".acube") ||
+           (has_depth && !(i.has(".f16x2") && i.operands.size() == 6));
+}
+
+}  // namespace
+
+// Of those it moves the elements of vectors, special registers as they are, which mov does not take there.
+void InstructionVerifier::gradient_registers(const Instruction& i, const Match& match) {
+    if (!setting_.knows_target || setting_.target.sm < 90 || !is_gradient_of_others(i, match)) return;
+    const auto look = [&](const Operand& operand) {
+        for (const Operand& element : operand.children())
+            if (element.kind() == OperandKind::identifier && names_.find(element.text()) == nullptr &&
+                find_special(element.text()))
+                report(Errc::special_register_invalid, element.span(),
+                       "the special register '" + std::string(element.text()) +
+                           "' cannot stand here; move it to a register first (mov)");
+    };
+    for (const Operand& operand : i.operands) {
+        if (operand.kind() == OperandKind::vector) look(operand);
+        for (const Operand& part : operand.children())
+            if (part.kind() == OperandKind::vector) look(part);
     }
 }
 
@@ -358,6 +412,24 @@ void InstructionVerifier::guard(const Instruction& i) {
                "'" + std::string(name) + "' is no predicate; a guard is a register of .pred: @p or @!p");
 }
 
+void InstructionVerifier::constant_bank(const Instruction& i) {
+    for (const std::string_view modifier : i.modifiers)
+        if (modifier.ends_with(']')) {
+            const std::string_view inside = modifier.substr(modifier.find('[') + 1);
+            bank(inside.substr(0, inside.size() - 1));
+        }
+}
+
+// PTX ISA 5.1.3.1.
+void InstructionVerifier::bank(std::string_view number) {
+    if (setting_.version >= 22)
+        report(Errc::form_removed, number, "banks of .const are gone since PTX ISA 2.2");
+    else if (number.size() > 2 || (number.size() == 2 && number != "10"))
+        report(Errc::directive_invalid, number, "a bank of .const has a number from 0 to 10");
+    else if (number != "0")
+        require(15, {10, 0}, span_of(number), "a bank of .const from 1 on");
+}
+
 void InstructionVerifier::unmatched(const Instruction& i, const NameMatch& name) {
     const std::string_view place = name.modifier >= 0 ? i.modifiers[static_cast<std::size_t>(name.modifier)]
                                    : name.code == Errc::opcode_unknown ? i.opcode
@@ -365,13 +437,23 @@ void InstructionVerifier::unmatched(const Instruction& i, const NameMatch& name)
     report(name.code, place, name.message);
 }
 
+void InstructionVerifier::form_removed(const Instruction& i, const Match& match) {
+    constexpr std::uint16_t oldest_sm = 10;
+    const Row& row = *match.row;
+    std::string text = canonical_name(match) + " is gone after PTX ISA " + version_text(row.until_version);
+    if (row.until_sm > oldest_sm) text += " on sm_" + std::to_string(row.until_sm) + " and later";
+    if (!row.implied.empty()) {
+        text += "; it was " + std::string(i.opcode);
+        for (const std::string_view modifier : todays_modifiers(match, false)) text += modifier;
+    }
+    report(Errc::form_removed, i.name, text);
+}
+
 void InstructionVerifier::requirements(const Instruction& i, const Match& match) {
     const Row& row = *match.row;
     if (row.until_version != 0 && setting_.version > row.until_version && setting_.knows_target &&
         setting_.target.sm >= row.until_sm)
-        return report(Errc::form_removed, i.name,
-                      canonical_name(match) + " is gone after PTX ISA " + version_text(row.until_version) +
-                          " on sm_" + std::to_string(row.until_sm) + " and later");
+        return form_removed(i, match);
     require(row.since, span_of(i.name), match);
     for (const Constraint& c : row.constraints)
         if (c.kind == Constraint::Kind::since && match.any_holds(c.left))

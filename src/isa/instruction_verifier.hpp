@@ -58,6 +58,7 @@ class InstructionVerifier {
     void require(std::span<const Since> since, Span span, const std::string& what);
     /// Of what came with one version, for one architecture and all later ones.
     void require(std::uint16_t version, Architecture sm, Span span, std::string_view what);
+    void bank(std::string_view number);
     void report_missing(const Availability& availability, Span span, std::string_view what);
     void needs_abi(Span place, std::string_view what);  // call.cpp
 
@@ -78,14 +79,17 @@ class InstructionVerifier {
     void report(const syntax::Instruction& instruction, const OperandProblem& problem, const Match& match);
     void guard(const syntax::Instruction& instruction);
     void unmatched(const syntax::Instruction& instruction, const NameMatch& name);
+    void form_removed(const syntax::Instruction& instruction, const Match& match);
     void requirements(const syntax::Instruction& instruction, const Match& match);
     void require(std::span<const Since> since, Span span, const Match& match);
+    void constant_bank(const syntax::Instruction& instruction);
     void special_registers(const syntax::Instruction& instruction);
     void per_cta_memory(const syntax::Operand& operand);
     void undefined_label(const syntax::Operand& operand);
     void address_width(const syntax::Instruction& instruction, const Match& match);
     void moved_global(const syntax::Instruction& instruction);
     void guarded_sink(const syntax::Instruction& instruction);
+    void moved_handle(const syntax::Instruction& instruction);
     void moved_address(const syntax::Instruction& instruction, const Match& match);
     void special_address(const syntax::Instruction& instruction, const Match& match);
     void named_space(const syntax::Instruction& instruction, const Match& match);
@@ -95,6 +99,7 @@ class InstructionVerifier {
     void parameter_access(const syntax::Instruction& instruction);
     void parameter_address(const syntax::Instruction& instruction);
     void texture_mode(const syntax::Instruction& instruction);
+    void gradient_registers(const syntax::Instruction& i, const Match& match);
     void unified_sampler(const syntax::Instruction& i, const Match& match);
 
     // --- call.cpp

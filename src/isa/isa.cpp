@@ -41,6 +41,8 @@ std::string row_text(const Row& row) {
         out.append(" }");
     }
     for (const Constraint& c : row.constraints) out.append("\n  ").append(c.text);
+    if (!row.implied.empty()) out.append("\n  implies");
+    for (const WordId word : row.implied) out.append(" ").append(table_words[word]);
     return out;
 }
 

@@ -54,6 +54,18 @@ std::vector<std::string_view> canonical_modifiers(const Match& match) {
     return all;
 }
 
+std::vector<std::string_view> todays_modifiers(const Match& match, bool flushes) {
+    const std::vector<std::string_view> written = canonical_modifiers(match);
+    std::vector<std::string_view> all = written;
+    for (const WordId word : match.row->implied) all.push_back(table_words[word]);
+    const auto has = [&](std::string_view word) { return std::ranges::find(all, word) != all.end(); };
+    if (flushes && has(".f32") && !has(".f64") && !has(".ftz")) all.push_back(".ftz");
+    if (all.size() == written.size()) return written;
+    const std::string_view opcode = match.row->opcode;
+    const NameMatch today = match_name(opcode.substr(0, opcode.find('.')), all);
+    return today.matches.empty() ? written : canonical_modifiers(today.matches.front());
+}
+
 NameMatch match_name(std::string_view opcode, std::span<const std::string_view> modifiers) {
     NameMatch out;
     const std::vector<const Opcode*> opcodes = opcodes_of(opcode, modifiers);
@@ -62,10 +74,13 @@ NameMatch match_name(std::string_view opcode, std::span<const std::string_view> 
         const auto skipped = static_cast<std::size_t>(std::count(name.begin(), name.end(), '.'));
         std::vector<WordId> words;
         words.reserve(modifiers.size());
-        for (const std::string_view modifier : modifiers.subspan(skipped)) words.push_back(word_id(modifier));
+        for (const std::string_view modifier : modifiers.subspan(skipped))
+            words.push_back(word_id(without_bank(modifier)));
         for (const Row& row : one->rows)
             if (const Attempt a = attempt(row, words, Aim::fit); a.fits()) out.matches.push_back(a.match);
     }
+    if (std::ranges::any_of(modifiers, [](std::string_view m) { return m.ends_with(']'); }))
+        for (Match& match : out.matches) match.in_order = false;
     if (!out.matches.empty()) return out;
     const NameProblem problem = explain_name(opcodes.empty() ? nullptr : opcodes.front(), opcode, modifiers);
     out.code = problem.code;

@@ -14,6 +14,14 @@ namespace ptxgraft::isa {
 [[nodiscard]] std::string canonical_name(const Match& match);
 /// What stands behind the first word there: ".rn", ".ftz", ".f32".
 [[nodiscard]] std::vector<std::string_view> canonical_modifiers(const Match& match);
+/// The same as it is written today: with what an old form implies and, where it `flushes`, with .ftz, as
+/// PTX ISA 9.7.3 has it of sm_1x.
+[[nodiscard]] std::vector<std::string_view> todays_modifiers(const Match& match, bool flushes);
+
+/// `.const` of `.const[2]`.
+[[nodiscard]] constexpr std::string_view without_bank(std::string_view modifier) {
+    return modifier.ends_with(']') ? modifier.substr(0, modifier.find('[')) : modifier;
+}
 
 struct NameMatch {
     std::vector<Match> matches;  // in the table's order; empty: `code` says why

@@ -147,6 +147,7 @@ class Checker {
             const std::size_t given = operand.children().size();
             const bool has_more = rule.count.or_more && given > count && (given == 2 || given == 4);
             if (given != count && !has_more) return problem(Kind::vector_length, &operand, &rule);
+            if (auto p = part_beside_constant(rule, operand)) return p;
             if (rule.is_mixed) return mixed_elements(rule, operand);
             const Operand& only = operand.children().front();
             return given == 1 && only.constant() ? value(rule, only) : elements(rule, operand);
@@ -167,6 +168,20 @@ class Checker {
         if (symbol->kind != SymbolKind::reg || symbol->vector != count)
             return problem(Kind::vector_length, &operand, &rule);
         return registers(rule, operand, *symbol);
+    }
+
+    // Of a vector with a constant, ptxas makes registers: what is no name alone, `%tid.x`, it takes for none.
+    std::optional<OperandProblem> part_beside_constant(const OperandRule& rule,
+                                                       const Operand& operand) const {
+        const auto is_part = [](const Operand& element) {
+            return element.kind() == OperandKind::identifier &&
+                   element.text().find('.') != std::string_view::npos;
+        };
+        const std::span<const Operand> all = operand.children();
+        const auto part = std::ranges::find_if(all, is_part);
+        const bool has_both =
+            part != all.end() && std::ranges::find(all, OperandKind::immediate, &Operand::kind) != all.end();
+        return has_both ? std::optional(problem(Kind::component, &*part, &rule)) : std::nullopt;
     }
 
     std::optional<OperandProblem> elements(const OperandRule& rule, const Operand& operand) {
@@ -380,17 +395,18 @@ class Checker {
     // What is declared by the name of a special register hides its parts too: `%tid.x`.
     [[nodiscard]] std::optional<SpecialUse> special_of(std::string_view name) const {
         const auto special = find_special(name);
-        const bool is_part = special && name.find('.') != std::string_view::npos;
-        return is_part && symbols_.find(name.substr(0, name.find('.'))) != nullptr ? std::nullopt : special;
+        const auto [stem, component] = syntax::parts_of(name);
+        const bool is_hidden = special && !component.empty() && symbols_.find(stem) != nullptr;
+        return is_hidden ? std::nullopt : special;
     }
 
     // `v.x` of a vector register
     [[nodiscard]] const Symbol* vector_part(std::string_view name) const {
-        const auto dot = name.find('.');
-        if (dot == std::string_view::npos) return nullptr;
+        const auto [stem, component] = syntax::parts_of(name);
+        if (component.empty()) return nullptr;
         constexpr std::array<std::string_view, 8> parts = {".x", ".y", ".z", ".w", ".r", ".g", ".b", ".a"};
-        if (std::find(parts.begin(), parts.end(), name.substr(dot)) == parts.end()) return nullptr;
-        const Symbol* symbol = symbols_.find(name.substr(0, dot));
+        if (std::find(parts.begin(), parts.end(), component) == parts.end()) return nullptr;
+        const Symbol* symbol = symbols_.find(stem);
         return symbol != nullptr && symbol->kind == SymbolKind::reg && symbol->vector > 1 ? symbol : nullptr;
     }
 
@@ -520,6 +536,7 @@ class Checker {
             const bool is_whole_vector = symbol->vector > 1 && symbols_.find(name) == symbol;
             const bool is_address = is_integer_or_bits && type.bits <= 64 && !is_whole_vector &&
                                     (!rule.register_only || type.bits == 32) &&
+                                    !is_taken_for_mask(rule, type) &&
                                     (!rule.is_exact || type.type == RegisterType::b32);
             return is_address ? std::nullopt : std::optional(problem(Kind::type, &operand, &rule, symbol));
         }
@@ -532,6 +549,11 @@ class Checker {
         OperandProblem p = problem(Kind::space, &operand, &rule, symbol);
         p.space = Space::shared;
         return p;
+    }
+
+    // ptxas takes a register of 16 bits in the place of the mbarrier for the mask of a multicast.
+    [[nodiscard]] bool is_taken_for_mask(const OperandRule& rule, const TypeInfo& type) const {
+        return rule.is_loose && type.bits == 16 && match_.row->opcode == "cp.async.bulk";
     }
 
     // A function is in no space from which `cvta` could convert its address.

@@ -65,12 +65,52 @@ void Verifier::pragma(const TokenView& tokens, PragmaPlace place) {
             wrong(word + " stands in the body of a function");
         if (place == PragmaPlace::body && !(function_.is_entry() ? row->is_of_entries : row->is_of_functions))
             wrong(word + " belongs to " + (row->is_of_entries ? "entries" : "functions, not to entries"));
+        if (word == "enable_smem_spilling" && place == PragmaPlace::body)
+            spilling_.emplace_back(function_, tokens.text(i));
         if (word == "abi_param_reg" && text != "abi_param_reg all") wrong(word + " has all behind it");
         if (!row->takes_number) continue;
         const std::size_t first = text.find_first_not_of(" \t", row->word.size());
         if (first == std::string_view::npos || first == row->word.size() ||
             !is_number(text.substr(first), row->is_positive))
             wrong(word + (row->is_positive ? " has a number above 0 behind it" : " has a number behind it"));
+    }
+}
+
+// PTX ISA 12: an entry that spills to shared memory has no dynamic one, nor have the functions that it calls.
+void Verifier::shared_spilling() {
+    if (spilling_.empty()) return;
+    syntax::NameMap<syntax::Statement> functions, dynamic;
+    for (const syntax::Statement& f : module_.functions())
+        if (f.is_definition()) *functions.put(f.name()).first = f;
+    for (const syntax::Statement& s : module_.statements())
+        if (const auto v = s.variable(); v && v->linkage == ".extern" && space_of(v->space) == Space::shared)
+            for (const auto& d : v->declarators)
+                if (!d.extents.empty() && d.extents.front() == 0) *dynamic.put(d.name).first = s;
+    for (const auto& [entry, pragma] : spilling_) {
+        std::vector<syntax::Statement> open{entry};
+        syntax::NameMap<bool> seen;
+        std::string_view used;
+        while (!open.empty() && used.empty()) {
+            const syntax::Statement f = open.back();
+            open.pop_back();
+            syntax::NameMap<bool> own;
+            for (const syntax::Statement& s : f.body_recursive()) {
+                if (const auto v = s.variable())
+                    for (const auto& d : v->declarators) own.put(d.name);
+                if (s.kind() != syntax::StatementKind::instruction) continue;
+                for (const syntax::Token& token : s.tokens()) {
+                    if (token.kind != syntax::TokenKind::identifier || own.find(token.text) != nullptr)
+                        continue;
+                    if (dynamic.find(token.text) != nullptr) used = token.text;
+                    const syntax::Statement* const callee = functions.find(token.text);
+                    if (callee != nullptr && seen.put(token.text).second) open.push_back(*callee);
+                }
+            }
+        }
+        if (!used.empty())
+            report(Errc::directive_invalid, pragma,
+                   "enable_smem_spilling is for entries without dynamic shared memory, which " + quote(used) +
+                       " is");
     }
 }
 

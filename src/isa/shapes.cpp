@@ -32,7 +32,8 @@ char* add_symbol(const Symbol& symbol, char* to) {
     *to++ = static_cast<char>(symbol.type);
     *to++ = static_cast<char>(symbol.space);
     *to++ = static_cast<char>(symbol.vector);
-    *to++ = static_cast<char>(symbol.is_input | symbol.is_return << 1 | symbol.is_array << 2);
+    *to++ =
+        static_cast<char>(symbol.is_input | symbol.is_return << 1 | symbol.is_array << 2 | symbol.hides << 3);
     return to;
 }
 

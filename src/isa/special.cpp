@@ -41,8 +41,7 @@ bool may_be_special_stem(std::string_view stem) {
 
 std::optional<SpecialUse> find_special(std::string_view name) {
     if (name.empty() || name[0] != '%') return std::nullopt;
-    const std::string_view part = name.substr(std::min(name.find('.'), name.size()));
-    const std::string_view stem = name.substr(0, name.size() - part.size());
+    const auto [stem, part] = syntax::parts_of(name);
     const SpecialRegister* row = row_named(stem);
     if (row != nullptr && row->count == 0) {
         if (part.empty()) return SpecialUse{row, row->is_vector};

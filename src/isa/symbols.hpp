@@ -35,6 +35,8 @@ struct Symbol {
     bool is_result = false;   // a .param variable that a call before gives its result to
     bool is_defined = false;  // not only declared
     bool is_array = false;
+    static constexpr std::uint8_t input = 1, result = 2;
+    std::uint8_t hides = 0;  // of a .param variable: which of its function's parameters has its name
     // A register, or a scalar in .param, by the name of a special register: ptxas dies of it in an address.
     bool is_no_address = false;
     std::uint32_t align = 0;        // of a variable, where it is not natural
@@ -82,6 +84,11 @@ class Symbols final : public SymbolSource, public syntax::ScopeTable<Symbol> {
     [[nodiscard]] const Symbol* find_innermost(std::string_view name) const;
     /// A call has been met that gives its result to this variable.
     void mark_result(std::string_view name);
+
+  private:
+    /// Puts the elements of a range in the place of the labels of the innermost scope that have their names:
+    /// ptxas takes those names for the elements from there on.
+    void hide_labels(std::string_view stem, const Symbol& element, std::uint32_t count);
 };
 
 [[nodiscard]] std::string_view text(Space space);     // ".global"

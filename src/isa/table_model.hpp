@@ -72,6 +72,7 @@ struct Row {
     std::vector<Part> parts;
     std::vector<Operand> operands;
     std::vector<Constraint> constraints;
+    Strings implied;
     SinceList since;
     unsigned until_version = 0, until_sm = 0;
     bool pure = false;

@@ -244,7 +244,12 @@ class Reader {
         Constraint c;
         c.text = text;
         c.line = line_;
-        const Strings words = split(text, " ");
+        Strings words = split(text, " ");
+        if (words[0] == "implies") {
+            words.erase(words.begin());
+            row_->implied = std::move(words);
+            return;
+        }
         const auto verb = std::find_if(words.begin(), words.end(), [](const std::string& w) {
             return w == "needs" || w == "excludes" || w == "since";
         });

@@ -265,10 +265,15 @@ class Writer {
         for (const Part& part : r.parts) slots.push_back(slot(part));
         for (const Operand& o : r.operands) operands.push_back(operand(r, o));
         for (const Constraint& c : r.constraints) constraints.push_back(constraint(r, c));
+        Strings implied;
+        for (const std::string& word : r.implied) {
+            if (!contains(words_, word)) stop(r.line, "no row has " + word + ", which is implied");
+            implied.push_back(word_id(word));
+        }
         return "{" + text_.add(r.opcode) + "," + text_.add(r.syntax) + "," + slots_.list(slots) + "," +
-               operands_.list(operands) + "," + constraints_.list(constraints) + "," + since(r.since) + "," +
-               std::to_string(r.until_version) + "," + std::to_string(r.until_sm) + "," +
-               (r.pure ? "1" : "0") + "}";
+               operands_.list(operands) + "," + constraints_.list(constraints) + "," +
+               members_.list(implied) + "," + since(r.since) + "," + std::to_string(r.until_version) + "," +
+               std::to_string(r.until_sm) + "," + (r.pure ? "1" : "0") + "}";
     }
 
     void write_opcodes(std::ostream& out) {

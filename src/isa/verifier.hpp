@@ -42,7 +42,7 @@ class Verifier : private InstructionVerifier {
     void declare_function(const syntax::Statement& function);
     [[nodiscard]] const Symbol* declared_before(const syntax::Statement& function) const;
     static constexpr std::uint32_t most_param_alignment = 128;
-    void type_version(std::string_view type);
+    void type_version(std::string_view type, bool is_array);
     void vector_shape(std::string_view word, std::uint32_t count);
     void file(const syntax::TokenView& tokens);
     void location(const syntax::TokenView& tokens);
@@ -67,6 +67,7 @@ class Verifier : private InstructionVerifier {
     void sampler(std::string_view type);
     bool plain_registers(const syntax::Statement& statement, const syntax::TokenView& tokens);
     void variable_words(const syntax::TokenView& tokens, const syntax::Statement::Variable& v);
+    void variable_bank(const syntax::TokenView& tokens, std::size_t at, const syntax::Statement::Variable& v);
     void attribute(std::string_view word, std::string_view owner);
     void doubled_spaces(const syntax::TokenView& tokens);
     void alignments(const syntax::TokenView& tokens);
@@ -86,6 +87,7 @@ class Verifier : private InstructionVerifier {
     // --- pragma.cpp
     enum class PragmaPlace : std::uint8_t { module, head, body };
     void pragma(const syntax::TokenView& tokens, PragmaPlace place);
+    void shared_spilling();
 
     // --- section.cpp
     void section(const syntax::TokenView& tokens);
@@ -102,6 +104,7 @@ class Verifier : private InstructionVerifier {
     void initial_error(const Error& error, const syntax::InitialValue& value);
 
     Symbols symbols_;
+    std::vector<std::pair<syntax::Statement, std::string_view>> spilling_;  // entries, and their pragmas
     const Lent<Shapes> shapes_;
     using SourcePlace = std::array<std::uint64_t, 3>;  // file, line and column
     struct SourcePlaceHash {

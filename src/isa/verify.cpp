@@ -42,6 +42,7 @@ std::vector<Error> Verifier::run() {
     if (!setting_.has_abi) recursion();
     undefined_functions();
     section_differences();
+    shared_spilling();
     for (const std::string_view label : function_names_)  // PTX ISA 11.5.4; a section may stand behind
         if (!section_labels_.contains(label))
             report(Errc::label_undefined, label, "no section has a label " + quote(label));
@@ -147,7 +148,10 @@ void Verifier::body(const Statement& parent) {
 }
 
 void Verifier::declare_label(const Statement& label, const Symbol& symbol) {
-    if (const Symbol* const at = symbols_.declare(label.name(), symbol)) redeclared(label.name(), at);
+    const Symbol* const before = symbols_.declare(label.name(), symbol);
+    // an element of a range stays one
+    if (before != nullptr && symbols_.declared_here(label.name()) != nullptr)
+        redeclared(label.name(), before);
 }
 
 void Verifier::declare_labels(const Statement& parent) {

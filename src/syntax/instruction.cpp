@@ -34,7 +34,11 @@ class InstructionReader {
         read_guard(out);
         out.opcode = text(at_);
         const std::uint32_t opcode = at_++;
-        for (; kind(at_) == L::directive; ++at_) out.modifiers.push_back(text(at_));
+        while (kind(at_) == L::directive) {
+            const std::uint32_t first = at_++;
+            if (kind(at_) == L::open_bracket && is_bank(data_, first)) at_ += bank_tokens;
+            out.modifiers.push_back(text(Range{first, at_}));
+        }
         out.name = data_.text.at(data_.tokens[opcode].begin, data_.tokens[at_ - 1].end());
         // PTX ISA 9.7.12.5: only call has parenthesised lists; elsewhere parentheses are constant
         // expressions.

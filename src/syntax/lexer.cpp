@@ -45,7 +45,7 @@ constexpr Tables make_tables() {
     set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_$", Class::word);
     for (std::size_t i = 128; i < 256; ++i) t.classes[i] = Class::word;  // UTF-8 in names
     set("0123456789", Class::digit);
-    set(" \t\r\n\f", Class::blank);
+    set(" \t\r\n\f\x1A", Class::blank);  // \x1A: the end of a text on MS-DOS
     set("<>=!&|", Class::doubling);
     set(",;:{}()[]@+-~*^?", Class::single);
     set(".", Class::dot);

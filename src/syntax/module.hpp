@@ -91,6 +91,16 @@ struct ModuleData {
     void print(NodeIndex first, NodeIndex behind_last, std::string& out) const;
 };
 
+/// Of `ld.const[2].b32`, before PTX ISA 2.2: whether the token `at` is a `.const` that has its bank directly
+/// behind it, in `bank_tokens` more.
+constexpr std::uint32_t bank_tokens = 3;
+[[nodiscard]] inline bool is_bank(const ModuleData& data, std::uint32_t at) {
+    const RawToken* const t = &data.tokens[at];
+    return t[1].kind() == Lexeme::open_bracket && t[2].kind() == Lexeme::integer &&
+           t[3].kind() == Lexeme::close_bracket && t[1].begin == t[0].end() && t[2].begin == t[1].end() &&
+           t[3].begin == t[2].end() && data.text_of(t[0]) == ".const";
+}
+
 /// The statements made of one text: a chain of siblings, not yet linked to a parent.
 struct Fragment {
     NodeIndex first = null_node;

@@ -217,8 +217,10 @@ bool Parser::instruction(std::uint32_t first) {
     }
     const RawToken opcode = token();
     if (!require_name("an opcode")) return false;
-    for (; kind() == L::directive; ++at_)
+    for (; kind() == L::directive; ++at_) {
         if (is_reserved(text())) return expected_here("a modifier, an operand or ';'");
+        if (next_kind() == L::open_bracket && is_bank(data_, at_)) at_ += bank_tokens;
+    }
     const bool is_call = opcode.size == 4 && text_of(opcode) == "call";
     if (!(is_call ? call_operands() : operands())) return false;
     if (!take(L::semicolon)) return missing_terminator("the instruction");

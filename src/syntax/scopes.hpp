@@ -30,6 +30,17 @@ struct Numbered {
     return {name.substr(0, begin), number};
 }
 
+/// `%tid.x`, or `%tid .x` with blanks and comments between: the name, and the component with its dot.
+struct NameParts {
+    std::string_view stem, component;
+};
+[[nodiscard]] constexpr NameParts parts_of(std::string_view name) {
+    const std::size_t dot = name.rfind('.');
+    if (dot == std::string_view::npos) return {name, {}};
+    const std::string_view stem = name.substr(0, dot);
+    return {stem.substr(0, std::min(stem.find_first_of(" \t\r\n\f\x1A/"), stem.size())), name.substr(dot)};
+}
+
 /// Names in nested scopes, the module's around all; the innermost declaration counts. Views must outlive it.
 template <class Symbol> class ScopeTable {
     // Places in entries_ of the innermost declaration; each knows the one that it hides.

@@ -39,6 +39,15 @@ std::vector<Given> loaded(const std::string& text) {
     return module ? std::vector<Given>() : std::vector<Given>{given(module.error(), text)};
 }
 
+// Before PTX ISA 1.4, entries have no parameters.
+bool takes_nothing(const std::string& text) {
+    const auto module = syntax::parse(text);
+    if (!module) return false;
+    for (const syntax::Statement& f : module->functions())
+        if (f.name() == "k") return f.parameters().empty();
+    return false;
+}
+
 // A launch and what was found in it.
 struct Launched {
     Launched(const std::string& text, const Launch& launch, EmulatorOptions options)
@@ -52,9 +61,9 @@ struct Launched {
         }
         std::vector<std::uint32_t> words(launch.words, launch.fill);
         if (launch.is_iota) std::iota(words.begin(), words.end(), 0u);
-        done = machine_.launch("k",
-                               {.grid = {launch.grid}, .block = {launch.block}, .cluster = {launch.cluster}},
-                               machine_.upload(words));
+        const LaunchConfig shape{.grid = {launch.grid}, .block = {launch.block}, .cluster = {launch.cluster}};
+        done = takes_nothing(text) ? machine_.launch("k", shape)
+                                   : machine_.launch("k", shape, machine_.upload(words));
         report = machine_.emulator.take_report();
     }
     Expected<EmulatorStats> done;

@@ -58,6 +58,8 @@ TEST_F(Coverage, EachExampleAssemblesWhereItsRowSaysSo) {
     if (const std::string reason = oracle::reason_to_skip(); !reason.empty()) GTEST_SKIP() << reason;
     std::size_t differ = 0;
     for (const FormCoverage& one : forms()) {
+        // The oldest forms ended before the first target that ptxas makes code for.
+        if (one.target.empty() && one.since.find("until") != std::string::npos) continue;
         EXPECT_NE(one.target, "") << one.form;
         differ += !one.problem.empty() && is_known_to_differ(one);
         if (is_known_to_differ(one)) continue;

@@ -146,6 +146,7 @@ struct Row {
     List<Slot> slots;
     List<OperandRule> operands;
     List<Constraint> constraints;
+    List<WordId> implied;  // of an old form, what its name lacks of today's
     List<Since> since;
     // gone after this PTX version on this architecture and later; 0: never
     std::uint16_t until_version, until_sm;

@@ -123,7 +123,10 @@ Expected<void> ModuleDecoder::verify(MatchedInstruction& instruction) {
         if (instruction.match == nullptr || !takes_samples)
             return tl::unexpected(std::move(findings.front()));
     }
-    if (!instruction.match->in_order) instruction.modifiers = canonical_modifiers(*instruction.match);
+    const isa::InstructionVerifier::Setting& setting = verifier_.setting();
+    const bool flushes = setting.knows_target && setting.target.sm < 20;
+    if (flushes || !instruction.match->in_order || !instruction.match->row->implied.empty())
+        instruction.modifiers = todays_modifiers(*instruction.match, flushes);
     return {};
 }
 

@@ -505,10 +505,10 @@ std::optional<Ref> FunctionDecoder::find_register(std::string_view name) {
     const Scopes::Meaning meaning = scopes().find_register(name);
     if (const Ref ref = register_of(meaning, name); ref != no_ref) return ref;
     if (meaning.symbol != nullptr) return std::nullopt;
-    const std::size_t dot = name.rfind('.');
-    if (dot == std::string_view::npos || dot + 2 != name.size()) return std::nullopt;
-    const Symbol* vector = find(name.substr(0, dot));
-    const std::size_t component = std::string_view("xyzwrgba").find(name[dot + 1]);
+    const auto [stem, letter] = syntax::parts_of(name);
+    if (letter.size() != 2) return std::nullopt;
+    const Symbol* vector = find(stem);
+    const std::size_t component = std::string_view("xyzwrgba").find(letter[1]);
     if (vector == nullptr || vector->kind != Symbol::Kind::vector || component == std::string_view::npos)
         return std::nullopt;
     if (component % 4 >= vector->count) return std::nullopt;

@@ -12,7 +12,7 @@ using syntax::OperandKind;
 
 // A name that stands for nothing; a special register of the table is something that the emulator lacks.
 tl::unexpected<Error> FunctionDecoder::unknown(std::string_view name, Span span) {
-    const Symbol* const vector = find(name.substr(0, name.find('.')));  // `v.z` of two registers
+    const Symbol* const vector = find(syntax::parts_of(name).stem);  // `v.z` of two registers
     const bool is_known = isa::special_register(name).has_value() ||
                           (vector != nullptr && vector->kind == Symbol::Kind::vector);
     return fail(is_known ? Errc::instruction_not_emulated : Errc::name_undeclared, span, std::string(name));

@@ -148,6 +148,8 @@ class ShapeReader {
         if (tokens_.kind(opcode) != Lexeme::identifier) return false;
         at_ = opcode + 1;
         while (tokens_.kind(at_) == Lexeme::directive) ++at_;
+        const bool has_bank = tokens_.kind(at_) == Lexeme::open_bracket && tokens_.text(at_ - 1) == ".const";
+        if (has_bank) return false;  // of PTX ISA before 2.2
         const Shapes::Name name = shapes_.name(tokens_.text(opcode, at_ - 1));
         reading_.shaping = name.shaping;
         at = at_;
