@@ -255,8 +255,8 @@ class Kernel {
             is_weak_too ? below(2) == 0 ? AccessKind::write : AccessKind::read : kinds[below(3)];
         return note(warp, mask, 4, kind, is_narrow && !is_weak_too ? Reach::cta : Reach::cluster, offsets);
     }
-    // Lanes arrive at one of the objects of a line, each for itself or all at once, or wait there; now and then
-    // somebody makes one, which is a race with all that he does not know of.
+    // Lanes arrive at one of the mbarriers of a line, each for itself or all at once, or wait there; now and
+    // then a thread makes one, which is in a race with every access that it does not know of.
     bool arrive(unsigned warp) {
         const unsigned lane = below(lanes);
         const std::uint32_t mask = below(4) != 0 ? 1u << lane : ~0u;
