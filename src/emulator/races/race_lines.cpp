@@ -162,8 +162,8 @@ bool RaceShadow::check_line(const LinePlace& place, const Observer& by, const To
             return false;
         };
         any_record_of_line(place.line(), check);
-        // Many threads may arrive at one barrier, or add to one counter: strong accesses need not look at each
-        // other.
+        // Many threads may arrive at one mbarrier, or add to one counter: strong accesses need not look at
+        // each other.
         RecordTable* const table = memory_->table(place.line());
         if (table != nullptr && ((table->weak | by.sees_strong) & touch.words) != 0)
             any_record_of_table(table, check);
