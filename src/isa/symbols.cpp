@@ -2,17 +2,10 @@
 
 #include "isa/symbols.hpp"
 
-#include <algorithm>
-#include <string>
-
 namespace ptxgraft::isa {
 
 const Symbol* Symbols::declare(std::string_view name, const Symbol& symbol, std::uint32_t count) {
-    const Entry* const before = clash(name, count);
-    if (before != nullptr) {
-        if (count == 0 || before->symbol.kind != SymbolKind::label) return &before->symbol;
-        hide_labels(name, symbol, count);
-    }
+    if (const Entry* const before = clash(name, count)) return &before->symbol;
     Table::declare(name, symbol, count);
     return nullptr;
 }
@@ -20,14 +13,6 @@ const Symbol* Symbols::declare(std::string_view name, const Symbol& symbol, std:
 const Symbol* Symbols::find(std::string_view name) const {
     const Entry* const entry = Table::find(name);
     return entry == nullptr ? nullptr : &entry->symbol;
-}
-
-void Symbols::hide_labels(std::string_view stem, const Symbol& element, std::uint32_t count) {
-    constexpr std::uint32_t looked_at = 65536;
-    for (std::uint32_t i = 0; i < std::min(count, looked_at); ++i)
-        if (Entry* const entry = declared_here(std::string(stem) + std::to_string(i));
-            entry != nullptr && entry->symbol.kind == SymbolKind::label)
-            entry->symbol = element;
 }
 
 void Symbols::mark_result(std::string_view name) {

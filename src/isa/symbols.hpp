@@ -84,11 +84,6 @@ class Symbols final : public SymbolSource, public syntax::ScopeTable<Symbol> {
     [[nodiscard]] const Symbol* find_innermost(std::string_view name) const;
     /// A call has been met that gives its result to this variable.
     void mark_result(std::string_view name);
-
-  private:
-    /// Puts the elements of a range in the place of the labels of the innermost scope that have their names:
-    /// ptxas takes those names for the elements from there on.
-    void hide_labels(std::string_view stem, const Symbol& element, std::uint32_t count);
 };
 
 [[nodiscard]] std::string_view text(Space space);     // ".global"

@@ -148,10 +148,7 @@ void Verifier::body(const Statement& parent) {
 }
 
 void Verifier::declare_label(const Statement& label, const Symbol& symbol) {
-    const Symbol* const before = symbols_.declare(label.name(), symbol);
-    // an element of a range stays one
-    if (before != nullptr && symbols_.declared_here(label.name()) != nullptr)
-        redeclared(label.name(), before);
+    if (const Symbol* const at = symbols_.declare(label.name(), symbol)) redeclared(label.name(), at);
 }
 
 void Verifier::declare_labels(const Statement& parent) {
