@@ -30,10 +30,13 @@ bool is_never_passed(const Statement::Parameter& formal) {
            (info(type).kind == TypeClass::integer && info(type).bits < 32);
 }
 
-// Nor arrays of vectors, which no argument goes with.
+// Nor arrays of vectors, as parameters and as what is given for them.
 bool is_array_never_passed(const Statement::Parameter& formal) {
     const bool is_array = formal.count != 0 || formal.is_open;
     return is_array && (formal.vector != 1 || formal.type == ".f16x2");
+}
+bool is_array_never_passed(const Symbol& given) {
+    return given.is_array && (given.vector != 1 || given.type == RegisterType::f16x2);
 }
 
 // Bits go as anything of their width, integers as integers.
@@ -196,6 +199,10 @@ void InstructionVerifier::check_arguments(std::span<const Operand> given,
         } else if (symbol->kind != SymbolKind::reg && !is_param) {
             report(Errc::operand_kind_wrong, operand.span(),
                    "'" + std::string(operand.text()) + "' is neither a register nor a .param variable");
+        } else if (is_param && is_array_never_passed(*symbol)) {
+            report(Errc::call_mismatch, operand.span(),
+                   "'" + std::string(operand.text()) +
+                       "' is an array of vectors, which ptxas does not pass; declare it as .b8");
         } else if (const std::string difference = argument_difference(*symbol, formal[k]);
                    !difference.empty()) {
             report(Errc::call_mismatch, operand.span(),

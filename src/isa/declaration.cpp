@@ -19,6 +19,8 @@ using syntax::TokenView;
 
 namespace {
 
+bool is_array(const Statement::Declarator& d) { return !d.extents.empty(); }
+
 // The handles `.texref`, `.samplerref`, `.surfref` are declared like types.
 SymbolKind variable_kind(std::string_view type) {
     if (type == ".texref") return SymbolKind::texref;
@@ -288,7 +290,8 @@ void Verifier::variable_space(const Statement& statement, const Statement::Varia
         report(Errc::declaration_invalid, v.type, "a " + std::string(v.type) + " cannot be .common");
     if (v.space == ".sreg")
         report(Errc::declaration_invalid, v.space, "special registers cannot be declared");
-    if (v.space == ".tex" && v.type != ".u32" && v.type != ".u64")
+    const bool is_number = (v.type == ".u32" || v.type == ".u64") && v.vector == 1;
+    if (v.space == ".tex" && (!is_number || std::ranges::any_of(v.declarators, is_array)))
         report(Errc::declaration_invalid, v.type, "a variable in .tex has the type .u32 or .u64");
     if (v.space == ".tex" && setting_.version >= 15)
         report(Errc::form_removed, v.space, ".tex is gone since PTX ISA 1.5; declare a .global .texref");
@@ -304,6 +307,18 @@ void Verifier::sampler(std::string_view type) {
                "a .samplerref is for .target …, texmode_independent; else a texture has its sampler within");
 }
 
+namespace {
+
+// Another module has it, of whatever size.
+bool is_open_elsewhere(const Statement::Variable& v) {
+    const auto is_open = [](const Statement::Declarator& d) {
+        return is_array(d) && d.extents.front() == 0 && d.initialiser.empty();
+    };
+    return v.linkage == ".extern" && std::ranges::all_of(v.declarators, is_open);
+}
+
+}  // namespace
+
 // The words before the first value that `variable_space` does not see.
 void Verifier::variable_words(const TokenView& tokens, const Statement::Variable& v) {
     constexpr std::array<std::string_view, 4> linkages = {".extern", ".visible", ".weak", ".common"};
@@ -316,7 +331,12 @@ void Verifier::variable_words(const TokenView& tokens, const Statement::Variable
         if (i == 1 && !v.linkage.empty() &&
             std::find(linkages.begin(), linkages.end(), word) != linkages.end())
             report(Errc::directive_invalid, word, "a declaration has one linkage");
-        if (word == ".const" && tokens.kind(i + 1) == Lexeme::open_bracket) variable_bank(tokens, i + 2, v);
+        const bool is_const = word == ".const", has_bank = tokens.kind(i + 1) == Lexeme::open_bracket;
+        if (is_const && has_bank) variable_bank(tokens, i + 2, v);
+        if (is_const && !has_bank && setting_.version < 22 && is_open_elsewhere(v))
+            report(
+                Errc::declaration_invalid, word,
+                "an .extern array without a size is in a bank from 1 to 10, .const[1], before PTX ISA 2.2");
         if (is_attribute && (word == ".managed" || word == ".unified"))
             attribute(word, v.space == ".global" ? std::string_view() : "variables in .global");
         // PTX ISA 5.4.8
@@ -336,14 +356,11 @@ void Verifier::variable_bank(const TokenView& tokens, std::size_t at, const Stat
         return report(Errc::directive_invalid, number, "a bank is written without blanks, .const[2]");
     const std::size_t before = findings_.size();
     bank(number);
-    const auto is_open = [](const Statement::Declarator& d) {
-        return !d.extents.empty() && d.extents.front() == 0 && d.initialiser.empty();
-    };
-    const bool is_elsewhere = v.linkage == ".extern" && std::ranges::all_of(v.declarators, is_open);
-    if (findings_.size() == before && is_elsewhere != (number != "0"))
+    const bool is_open = is_open_elsewhere(v);
+    if (findings_.size() == before && is_open != (number != "0"))
         report(Errc::declaration_invalid, number,
-               is_elsewhere ? "an .extern array without a size is in a bank from 1 to 10"
-                            : "in the banks from 1 on are .extern arrays without a size alone");
+               is_open ? "an .extern array without a size is in a bank from 1 to 10"
+                       : "in the banks from 1 on are .extern arrays without a size alone");
 }
 
 // PTX ISA 5.4.8. `owner`: what it belongs to, where it stands elsewhere.
@@ -363,7 +380,6 @@ void Verifier::type_version(std::string_view type, bool is_array) {
 
 void Verifier::variable_type(const Statement::Variable& v) {
     const RegisterType type = type_of(v.type);
-    const auto is_array = [](const Statement::Declarator& d) { return !d.extents.empty(); };
     const bool are_arrays = !v.declarators.empty() && std::ranges::all_of(v.declarators, is_array);
     type_version(v.type, are_arrays);
     if (v.space == ".param" && v.align > most_param_alignment)

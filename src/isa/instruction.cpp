@@ -205,9 +205,9 @@ void InstructionVerifier::named_space(const Instruction& i, const Match& match) 
         const std::string_view name = is_named ? operand.base() : operand.text();
         const Symbol* symbol = names_.find(name);
         const bool is_variable =
-            symbol != nullptr &&
-            (symbol->kind == SymbolKind::variable ||
-             ((opcode.starts_with("mbarrier.") || opcode == "getctarank") && is_opaque(*symbol)));
+            symbol != nullptr && (symbol->kind == SymbolKind::variable ||
+                                  (is_opaque(*symbol) && (opcode.starts_with("mbarrier.") ||
+                                                          opcode == "getctarank" || opcode == "mapa")));
         if (is_variable && (symbol->space != space || is_opaque(*symbol)))
             report(Errc::state_space_mismatch, operand.span(),
                    "'" + std::string(name) + "' is a variable in " + std::string(text(symbol->space)) + "; " +

@@ -59,7 +59,7 @@ std::vector<std::string_view> todays_modifiers(const Match& match, bool flushes)
     std::vector<std::string_view> all = written;
     for (const WordId word : match.row->implied) all.push_back(table_words[word]);
     const auto has = [&](std::string_view word) { return std::ranges::find(all, word) != all.end(); };
-    if (flushes && has(".f32") && !has(".f64") && !has(".ftz")) all.push_back(".ftz");
+    if (flushes && has(".f32") && !has(".ftz")) all.push_back(".ftz");
     if (all.size() == written.size()) return written;
     const std::string_view opcode = match.row->opcode;
     const NameMatch today = match_name(opcode.substr(0, opcode.find('.')), all);

@@ -66,7 +66,7 @@ void Verifier::section(const TokenView& tokens) {
     std::size_t at = 0;
     while (tokens.kind(at) != Lexeme::open_brace) ++at;
     const std::string_view name = tokens.text(1);
-    if (is_debug_ && name == ".debug_frame")
+    if (is_debug_ && name == ".debug_frame" && tokens.kind(at + 1) != Lexeme::close_brace)
         report(Errc::directive_invalid, name, "ptxas writes .debug_frame itself in a module for a debugger");
     for (++at; tokens.kind(at) != Lexeme::close_brace;) {
         const bool is_label = tokens.kind(at) == Lexeme::identifier;

@@ -115,6 +115,19 @@ const isa::Symbol* ModuleDecoder::Names::find(std::string_view name) const {
     return decoder_.takes_samples || found->declaration.span().begin <= position ? found : nullptr;
 }
 
+namespace {
+
+// PTX ISA 9.7.3: on sm_1x instructions of .f32 flush subnormal numbers, but conversions from or to 64 bits up to
+// PTX ISA 1.4 (9.7.9.21).
+bool flushes_by_itself(const isa::Match& match, const isa::InstructionVerifier::Setting& setting) {
+    if (!setting.knows_target || setting.target.sm >= 20) return false;
+    if (match.row->opcode != "cvt" || setting.version > 14) return true;
+    const std::vector<std::string_view> words = isa::canonical_modifiers(match);
+    return std::ranges::none_of(words, [](std::string_view word) { return word.ends_with("64"); });
+}
+
+}  // namespace
+
 Expected<void> ModuleDecoder::verify(MatchedInstruction& instruction) {
     names_.position = instruction.span.begin;
     instruction.match = verifier_.look_at(instruction);
@@ -123,8 +136,7 @@ Expected<void> ModuleDecoder::verify(MatchedInstruction& instruction) {
         if (instruction.match == nullptr || !takes_samples)
             return tl::unexpected(std::move(findings.front()));
     }
-    const isa::InstructionVerifier::Setting& setting = verifier_.setting();
-    const bool flushes = setting.knows_target && setting.target.sm < 20;
+    const bool flushes = flushes_by_itself(*instruction.match, verifier_.setting());
     if (flushes || !instruction.match->in_order || !instruction.match->row->implied.empty())
         instruction.modifiers = todays_modifiers(*instruction.match, flushes);
     return {};
