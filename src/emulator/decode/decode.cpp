@@ -117,8 +117,8 @@ const isa::Symbol* ModuleDecoder::Names::find(std::string_view name) const {
 
 namespace {
 
-// PTX ISA 9.7.3: on sm_1x instructions of .f32 flush subnormal numbers, but for conversions from or to 64 bits
-// up to PTX ISA 1.4 (9.7.9.21).
+// PTX ISA 9.7.3: on sm_1x instructions of .f32 flush subnormal numbers, but for conversions from or to 64
+// bits up to PTX ISA 1.4 (9.7.9.21).
 bool flushes_by_itself(const isa::Match& match, const isa::InstructionVerifier::Setting& setting) {
     if (!setting.knows_target || setting.target.sm >= 20) return false;
     if (match.row->opcode != "cvt" || setting.version > 14) return true;
