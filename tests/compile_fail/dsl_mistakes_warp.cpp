@@ -250,8 +250,8 @@ std::size_t emit_warp_on_sm_90a(Module& module) {
     // error: operand 1: a register of .b32 where a list in parentheses is expected; form: call{.uni} (d), f
     WRONG(k.emit<"call.uni">(result, function.name(), argument);)
     RIGHT(k.emit<"call">(list(result), function.name(), list(argument));)
-    // error: operand 1: an integer constant where a register of .u32 is expected; form: brx.idx{.uni} index
-    WRONG(k.emit<"brx.idx">(0, targets);)
+    // error: operand 1: a constant of .f32 where a register of .u32 or an integer constant is expected; form:
+    WRONG(k.emit<"brx.idx">(1.5f, targets);)
     RIGHT(k.emit<"brx.idx">(u, targets);)
     // error: an operation is missing behind brx: brx.idx
     WRONG(k.emit<"brx">(u, targets);)

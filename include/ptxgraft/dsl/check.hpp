@@ -115,7 +115,8 @@ constexpr bool may_have(const isa::Row& row, std::span<const isa::WordId> words)
     return true;
 }
 
-// Calls `visit(const Attempt&)` for the rows that the words of a name fit, until one gives true.
+// Calls `visit(const Attempt&)` for the rows that the words of a name fit, until one gives true; forms of old
+// versions are not emitted.
 template <class Visit> constexpr bool any_fit(const Words& words, Visit visit) {
     return any_opcode(words, [&](const isa::Opcode& opcode, std::size_t first) {
         std::array<isa::WordId, Words::most> ids = {};
@@ -123,7 +124,7 @@ template <class Visit> constexpr bool any_fit(const Words& words, Visit visit) {
         for (std::size_t i = 0; i < size; ++i) ids[i] = words.modifier_id(first + i);
         const std::span<const isa::WordId> chosen(ids.data(), size);
         for (const isa::Row& row : opcode.rows) {
-            if (!may_have(row, chosen)) continue;
+            if (!row.implied.empty() || !may_have(row, chosen)) continue;
             const isa::Attempt a = isa::attempt(row, chosen, isa::Aim::fit);
             if (a.fits() && visit(a)) return true;
         }

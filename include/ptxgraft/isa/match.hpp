@@ -385,10 +385,11 @@ class Explainer {
             .add("; form: ")
             .add(row.syntax);
     }
-    // How each row takes the words: asked for once.
+    // How each of today's forms takes the words: asked for once.
     constexpr std::span<const Attempt> attempts() {
-        for (; attempts_made_ < rows_.rows.size(); ++attempts_made_)
-            attempts_[attempts_made_] = attempt(rows_.rows[attempts_made_], words(), Aim::explain);
+        if (attempts_made_ == 0)
+            for (const Row& row : rows_.rows)
+                if (row.implied.empty()) attempts_[attempts_made_++] = attempt(row, words(), Aim::explain);
         return std::span(attempts_).first(attempts_made_);
     }
     static constexpr bool is_worse(const Attempt& a, const Attempt& b) {
