@@ -34,11 +34,13 @@ std::string joined(const std::vector<std::string>& operands) {
     return out;
 }
 
+// But those of old versions, which are written in another way today.
 TEST(DslCoverage, EverySpellingOfEveryRowIsEmitted) {
     std::size_t rows = 0, spellings = 0, failures = 0;
     Open builder;
     for (const isa::Opcode& opcode : isa::table_opcodes)
         for (const isa::Row& row : opcode.rows) {
+            if (!row.implied.empty()) continue;
             ++rows;
             isa::for_each_spelling(row, [&](const Match& match) {
                 for (const bool with_optional : {false, true}) {
