@@ -48,7 +48,7 @@ struct Ptx {
 /// includes a macro's value, uses `__TIME__` or precompiled headers is compiled anew every time. Errors:
 /// Errc::cuda_compile_failed with NVRTC's log as detail and, when the first error is in `source`, its place;
 /// Errc::target_unknown; Errc::argument_invalid for a zero byte in the source; Errc::compiler_not_usable when
-/// NVRTC itself fails.
+/// NVRTC itself fails, or its library, which is loaded by the first call, is not found.
 [[nodiscard]] PTXGRAFT_API Expected<Ptx> compile_cuda(std::string_view source,
                                                       const CudaOptions& options = {});
 
@@ -56,7 +56,7 @@ struct Ptx {
 /// NVRTC, as an installation has them, else where the library was built. When there are none, an error about
 /// an include says so.
 [[nodiscard]] PTXGRAFT_API std::vector<std::string> toolkit_include_dirs();
-[[nodiscard]] PTXGRAFT_API std::string nvrtc_version();  ///< "13.0"
+[[nodiscard]] PTXGRAFT_API std::string nvrtc_version();  ///< "13.0"; empty where there is none
 
 /// What the assembler says of one function, an entry or a `.func`, and what its machine code shows. Spills
 /// are known after assembly, not after linking.

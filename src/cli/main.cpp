@@ -17,8 +17,10 @@ std::string version_text() {
     const Assembler& assembler = default_assembler();
     const std::string linker =
         &assembler == nvjitlink() ? "" : fmt::format(", nvjitlink {}", nvjitlink()->version());
-    return fmt::format("ptxgraft {} (NVRTC {}, {} {}{})", PTXGRAFT_VERSION_STRING, nvrtc_version(),
-                       assembler.name(), assembler.version(), linker);
+    const std::string nvrtc = nvrtc_version();
+    return fmt::format("ptxgraft {} ({}, {} {}{})", PTXGRAFT_VERSION_STRING,
+                       nvrtc.empty() ? "no NVRTC" : "NVRTC " + nvrtc, assembler.name(), assembler.version(),
+                       linker);
 }
 
 std::string usage_message(const CLI::App* app, const CLI::Error& error) {

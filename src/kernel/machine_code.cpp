@@ -84,7 +84,6 @@ MachineCodeMaker::MachineCodeMaker(const Skeleton::Data& skeleton, const GraftOp
         stub_options_.max_registers =
             stub_options_.max_registers == 0 ? most : std::min(stub_options_.max_registers, most);
     link::add_options(how, options_);
-    how.add(nvjitlink()->version());  // which links
     options_key_ = how.key();
     costs_ = skeleton.linking.costs(how_);
 }
@@ -211,6 +210,7 @@ link::Key MachineCodeMaker::key_of(const Candidate& candidate, std::string_view 
     key.add(skeleton_.key());
     key.add(candidate.key());
     key.add(options_key_);
+    if (candidate.has(Route::link)) key.add(nvjitlink()->version());
     return key.key();
 }
 

@@ -1,7 +1,6 @@
 // CUDA C++ to PTX by NVRTC, through the cache.
 
 #include <fmt/format.h>
-#include <nvrtc.h>
 
 #include <algorithm>
 #include <charconv>
@@ -11,6 +10,7 @@
 #include "base/try.hpp"
 #include "link/cache.hpp"
 #include "link/cache_key.hpp"
+#include "link/cuda_library.hpp"
 #include "link/embedded.hpp"
 #include "link/text.hpp"
 #include "link/toolkit.hpp"
@@ -23,7 +23,8 @@ using namespace link;
 
 struct ProgramDeleter {
     using pointer = nvrtcProgram;
-    void operator()(nvrtcProgram program) const { nvrtcDestroyProgram(&program); }
+    const Nvrtc* nvrtc;
+    void operator()(nvrtcProgram program) const { nvrtc->nvrtcDestroyProgram(&program); }
 };
 using Program = std::unique_ptr<nvrtcProgram, ProgramDeleter>;
 
@@ -46,23 +47,23 @@ std::vector<std::string> arguments_of(const CudaOptions& options) {
     return arguments;
 }
 
-std::string program_log(nvrtcProgram program) {
+std::string program_log(const Nvrtc& nvrtc, nvrtcProgram program) {
     std::size_t size = 0;
-    if (nvrtcGetProgramLogSize(program, &size) != NVRTC_SUCCESS || size == 0) return {};
+    if (nvrtc.nvrtcGetProgramLogSize(program, &size) != NVRTC_SUCCESS || size == 0) return {};
     std::string log(size, '\0');
-    if (nvrtcGetProgramLog(program, log.data()) != NVRTC_SUCCESS) return {};
+    if (nvrtc.nvrtcGetProgramLog(program, log.data()) != NVRTC_SUCCESS) return {};
     return trimmed_log(std::move(log));
 }
 
-Expected<std::string> program_ptx(nvrtcProgram program) {
+Expected<std::string> program_ptx(const Nvrtc& nvrtc, nvrtcProgram program) {
     std::size_t size = 0;
-    nvrtcResult result = nvrtcGetPTXSize(program, &size);
+    nvrtcResult result = nvrtc.nvrtcGetPTXSize(program, &size);
     std::string text(size, '\0');
-    if (result == NVRTC_SUCCESS) result = nvrtcGetPTX(program, text.data());
+    if (result == NVRTC_SUCCESS) result = nvrtc.nvrtcGetPTX(program, text.data());
     if (result != NVRTC_SUCCESS)
         return fail(Errc::cuda_compile_failed,
                     fmt::format("NVRTC gives no PTX ({}); do the options ask for another output?",
-                                nvrtcGetErrorString(result)));
+                                nvrtc.nvrtcGetErrorString(result)));
     while (!text.empty() && text.back() == '\0') text.pop_back();
     return text;
 }
@@ -117,17 +118,19 @@ Expected<Ptx> compile(std::string_view source, const CudaOptions& options,
     const char* const header_texts[] = {site_cuh.data()};
     const char* const header_names[] = {"ptxgraft/site.cuh"};
     const std::string text(source);
+    const Nvrtc& nvrtc = *TRY(open_nvrtc());
     load_nvrtc_builtins();
     nvrtcProgram created = nullptr;
-    if (const auto r = nvrtcCreateProgram(&created, text.c_str(), options.file_name.c_str(), 1, header_texts,
-                                          header_names);
+    if (const auto r = nvrtc.nvrtcCreateProgram(&created, text.c_str(), options.file_name.c_str(), 1,
+                                                header_texts, header_names);
         r != NVRTC_SUCCESS)
-        return fail(failure_of(r), std::string(nvrtcGetErrorString(r)));
-    const Program program(created);
+        return fail(failure_of(r), std::string(nvrtc.nvrtcGetErrorString(r)));
+    const Program program(created, ProgramDeleter{&nvrtc});
     std::vector<const char*> argv;
     for (const auto& argument : arguments) argv.push_back(argument.c_str());
-    const nvrtcResult result = nvrtcCompileProgram(program.get(), static_cast<int>(argv.size()), argv.data());
-    std::string log = program_log(program.get());
+    const nvrtcResult result =
+        nvrtc.nvrtcCompileProgram(program.get(), static_cast<int>(argv.size()), argv.data());
+    std::string log = program_log(nvrtc, program.get());
     if (result != NVRTC_SUCCESS) {
         if (log.find("open source file") != std::string::npos) {
             log +=
@@ -138,9 +141,10 @@ Expected<Ptx> compile(std::string_view source, const CudaOptions& options,
             if (!missing.empty()) log += "\n" + missing;
         }
         const Span span = error_span(log, options.file_name, source);
-        return fail(failure_of(result), span, log.empty() ? nvrtcGetErrorString(result) : std::move(log));
+        return fail(failure_of(result), span,
+                    log.empty() ? nvrtc.nvrtcGetErrorString(result) : std::move(log));
     }
-    auto ptx = TRY(program_ptx(program.get()));
+    auto ptx = TRY(program_ptx(nvrtc, program.get()));
     return Ptx{.text = std::move(ptx), .log = std::move(log)};
 }
 

@@ -5,11 +5,12 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nvrtc.h>
 
 #include <algorithm>
 #include <filesystem>
 
+#include "base/try.hpp"
+#include "link/cuda_library.hpp"
 #include "ptx/target.hpp"
 #include "ptxgraft/link.hpp"
 
@@ -18,9 +19,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Empty where it cannot be loaded.
 fs::path nvrtc_path() {
+    const auto nvrtc = link::open_nvrtc();
     Dl_info info{};
-    return ::dladdr(reinterpret_cast<const void*>(&nvrtcVersion), &info) && info.dli_fname
+    return nvrtc && ::dladdr(reinterpret_cast<const void*>((*nvrtc)->nvrtcVersion), &info) && info.dli_fname
                ? fs::path(info.dli_fname)
                : fs::path();
 }
@@ -60,11 +63,11 @@ std::vector<std::string> find_include_dirs() {
     return found;
 }
 
-std::vector<int> supported_architectures() {
+std::vector<int> supported_architectures(const link::Nvrtc& nvrtc) {
     int count = 0;
-    if (nvrtcGetNumSupportedArchs(&count) != NVRTC_SUCCESS || count <= 0) return {};
+    if (nvrtc.nvrtcGetNumSupportedArchs(&count) != NVRTC_SUCCESS || count <= 0) return {};
     std::vector<int> numbers(static_cast<std::size_t>(count));
-    if (nvrtcGetSupportedArchs(numbers.data()) != NVRTC_SUCCESS) return {};
+    if (nvrtc.nvrtcGetSupportedArchs(numbers.data()) != NVRTC_SUCCESS) return {};
     return numbers;
 }
 
@@ -76,8 +79,11 @@ std::vector<std::string> toolkit_include_dirs() {
 }
 
 std::string nvrtc_version() {
+    const auto nvrtc = link::open_nvrtc();
     int major = 0, minor = 0;
-    return nvrtcVersion(&major, &minor) == NVRTC_SUCCESS ? fmt::format("{}.{}", major, minor) : std::string();
+    return nvrtc && (*nvrtc)->nvrtcVersion(&major, &minor) == NVRTC_SUCCESS
+               ? fmt::format("{}.{}", major, minor)
+               : std::string();
 }
 
 namespace link {
@@ -118,7 +124,8 @@ std::string nvrtc_identity() {
 }
 
 Expected<void> check_target(std::string_view target) {
-    static const std::vector<int> known = supported_architectures();
+    const Nvrtc* nvrtc = TRY(open_nvrtc());
+    static const std::vector<int> known = supported_architectures(*nvrtc);
     const auto architecture = find_architecture(target);
     if (architecture && std::ranges::find(known, architecture->sm) != known.end()) return {};
     return fail(Errc::target_unknown,

@@ -103,5 +103,53 @@ TEST_F(Cli, TheDoctorFindsAPythonPackageAndAPtxas) {
     EXPECT_EQ(ptxas.at("found"), "13.9.1, " + (folder_ / "ptxas").string());
 }
 
+// Sets a variable of the environment, which had no value before, for the time of a scope.
+struct Setting {
+    Setting(const char* of, const std::string& value) : name(of) { setenv(name, value.c_str(), 1); }
+    Setting(const Setting&) = delete;
+    Setting& operator=(const Setting&) = delete;
+    ~Setting() { unsetenv(name); }
+    const char* name;
+};
+
+TEST_F(Cli, NvrtcAndNvJitLinkAreLoadedByWhatUsesThem) {
+    const Setting setting("LD_DEBUG", "libs");
+    const auto loads = [](const Result& result) {
+        EXPECT_EQ(result.status, 0);
+        EXPECT_THAT(result.err, HasSubstr("calling init: "));
+        return std::pair(result.err.find("libnvrtc") != std::string::npos,
+                         result.err.find("libnvJitLink") != std::string::npos);
+    };
+    write_file("empty.cu", "");
+    EXPECT_EQ(loads(ptxgraft({"verify", "affine.ptx"})), std::pair(false, false));
+    EXPECT_EQ(loads(ptxgraft({"graft", "affine.ptx", "-o", "affine.cubin"})), std::pair(false, false));
+    EXPECT_EQ(loads(ptxgraft({"compile", "empty.cu"})), std::pair(true, false));
+    EXPECT_EQ(loads(ptxgraft({"--version"})), std::pair(true, true));
+}
+
+// The dynamic linker takes a file of the name for the library, and finds that it is none.
+TEST_F(Cli, WithoutNvrtcAndNvJitLinkTheRestWorks) {
+    fs::create_directory("libraries");
+    for (const char* const name : {"libnvrtc.so.13", "libnvJitLink.so.13"})
+        write_file((fs::path("libraries") / name).string(), "");
+    const Setting setting("LD_LIBRARY_PATH", (folder_ / "libraries").string());
+    EXPECT_EQ(ptxgraft({"verify", "affine.ptx"}).status, 0);
+    EXPECT_EQ(ptxgraft({"graft", "affine.ptx", "-o", "affine.cubin"}).status, 0);
+    write_file("empty.cu", "");
+    const Result compiled = ptxgraft({"compile", "empty.cu"});
+    EXPECT_EQ(compiled.status, 1);
+    EXPECT_THAT(compiled.err,
+                AllOf(HasSubstr("NVRTC cannot be loaded: "), HasSubstr("libnvrtc.so.13: file too short")));
+    const Result linked = ptxgraft({"graft", "affine.ptx", "-o", "affine.cubin", "--assembler", "nvjitlink"});
+    EXPECT_EQ(linked.status, 1);
+    EXPECT_THAT(linked.err, HasSubstr("cannot be loaded: "));
+    EXPECT_THAT(ptxgraft({"--version"}).out, HasSubstr("(no NVRTC, "));
+    const auto all = findings(ptxgraft({"doctor", "--json"}));
+    EXPECT_EQ(all.at("NVRTC").at("state"), "broken");
+    EXPECT_THAT(all.at("NVRTC").at("found").get<std::string>(), HasSubstr("file too short"));
+    EXPECT_EQ(all.at("nvJitLink").at("state"), "broken");
+    EXPECT_EQ(all.at("emulator").at("state"), "ok");
+}
+
 }  // namespace
 }  // namespace ptxgraft::test

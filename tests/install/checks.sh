@@ -5,6 +5,9 @@ fail() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
 # clean COMMAND…: runs it with nothing in the environment that could lead it to another CUDA, and without a cache.
 clean() { env -i PATH=/usr/bin:/bin "$@"; }
 
+# loaded_by COMMAND…: the libraries that it loads, also those that it opens itself.
+loaded_by() { clean LD_DEBUG=libs "$@" 2>&1 > /dev/null | sed -n 's/.*calling init: //p'; }
+
 # check_stands_alone PREFIX FOLDER…: the program finds every library without the loader's cache, CUDA's in the prefix itself, and neither
 # program nor library looks for any below the folders.
 check_stands_alone() {
@@ -12,8 +15,9 @@ check_stands_alone() {
     shift
     found=$(clean /lib64/ld-linux-x86-64.so.2 --inhibit-cache --list "$prefix/bin/ptxgraft")
     ! grep "not found" <<< "$found" || fail "a library is not found"
+    found=$(loaded_by "$prefix/bin/ptxgraft" --version)
     for library in libptxgraft libnvrtc libnvJitLink; do
-        file=$(sed -n "s|.*$library[.]so[^ ]* => \([^ ]*\) .*|\1|p" <<< "$found")
+        file=$(grep "/$library[.]so" <<< "$found" || true)
         [[ -n $file && $(realpath "$file") == "$(realpath "$prefix")"/* ]] || fail "$library is found at '$file', not in $prefix"
     done
     for file in "$prefix"/bin/ptxgraft{,-worker} "$prefix"/lib/libptxgraft.so; do
@@ -32,8 +36,8 @@ check_works() {
 extern "C" __global__ void k(float* p) { *p = __bfloat162float(__float2bfloat16(*p)) + cuda::std::numeric_limits<float>::max(); }
 END
     clean "$prefix/bin/ptxgraft" --version
-    # NVRTC opens a library of its own when it compiles; the loader says which files it has loaded.
-    clean LD_DEBUG=libs "$prefix/bin/ptxgraft" compile "$work/kernel.cu" 2>&1 > "$work/kernel.ptx" | grep "calling init: .*libnvrtc-builtins" > "$work/loaded" ||
+    # NVRTC opens a library of its own when it compiles.
+    loaded_by "$prefix/bin/ptxgraft" compile "$work/kernel.cu" | grep "libnvrtc-builtins" > "$work/loaded" ||
         fail "NVRTC's builtins are not loaded"
     ! grep -vF "$prefix" "$work/loaded" || fail "NVRTC's builtins are taken from elsewhere"
     clean "$prefix/bin/ptxgraft" graft "$work/kernel.cu" --target sm_90a -o "$work/kernel.cubin"

@@ -47,7 +47,7 @@ cmake --install "$work/top" --prefix "$work/first" > "$work/install.log"
 cmake -S "$work/source" -B "$work/top" -DPTXGRAFT_INSTALL_CUDA=OFF > /dev/null
 cmake --build "$work/top" > /dev/null
 cmake --install "$work/top" --prefix "$work/thin" > "$work/install.log"  # which needs the wheels where they are
-clean /lib64/ld-linux-x86-64.so.2 --inhibit-cache --list "$work/thin/bin/ptxgraft" | grep -qF "libnvrtc.so.13 => $roots/" ||
+loaded_by "$work/thin/bin/ptxgraft" --version | grep -qE "^$roots/.*libnvrtc[.]so[.]13$" ||
     fail "without PTXGRAFT_INSTALL_CUDA, the wheels are not found where they are"
 g++ -std=c++20 "$here/consumer/main.cpp" -o "$work/consumer" "-I$work/first/include" "-L$work/first/lib" -lptxgraft
 gcc -std=c99 "$here/consumer/main.c" -o "$work/consumer_c" "-I$work/first/include" "-L$work/first/lib" -lptxgraft

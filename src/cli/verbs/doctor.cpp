@@ -63,7 +63,15 @@ Finding library() {
         "run the program of the library's own installation, or take the other library off LD_LIBRARY_PATH"};
 }
 
-Finding nvrtc() { return {"NVRTC", State::ok, fmt::format("{}", nvrtc_version())}; }
+Finding nvrtc() {
+    if (std::string version = nvrtc_version(); !version.empty())
+        return {"NVRTC", State::ok, std::move(version)};
+    const auto compiled = compile_cuda("");  // says why there is none
+    return {
+        "NVRTC", State::broken, compiled ? "without a version" : message(compiled.error()),
+        "CUDA C++ is compiled by it: install with PTXGRAFT_INSTALL_CUDA=ON, or name the folder of CUDA 13's "
+        "libraries in LD_LIBRARY_PATH"};
+}
 
 Finding headers() {
     const auto folders = toolkit_include_dirs();
@@ -79,6 +87,9 @@ Finding headers() {
 }
 
 Finding assembler(std::string_view what, const Assembler* one, std::string remedy) {
+    if (one != nullptr && one->version().empty())
+        return {std::string(what), State::broken, "its library cannot be loaded",
+                "name its folder in LD_LIBRARY_PATH"};
     if (one != nullptr) return {std::string(what), State::ok, one->version()};
     return {std::string(what), State::absent, "the library was built without it", std::move(remedy)};
 }
