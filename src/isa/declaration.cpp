@@ -252,8 +252,9 @@ void Verifier::doubled_spaces(const TokenView& tokens) {
         return tokens.kind(i) == Lexeme::directive && space_of(tokens.text(i)) != Space::none;
     };
     for (std::size_t i = 1; i < tokens.size() && tokens.kind(i) != Lexeme::equal; ++i) {
+        if (!is_space(i)) continue;
         const std::size_t before = i >= 3 && tokens.text(i - 2) == ".align" ? i - 3 : i - 1;
-        if (is_space(i) && is_space(before))
+        if (is_space(before))
             report(
                 Errc::declaration_invalid, tokens.text(i),
                 "a declaration has one state space; " + std::string(tokens.text(before)) + " stands already");

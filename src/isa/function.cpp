@@ -127,15 +127,16 @@ void Verifier::parameter_shapes(const Statement& f, std::span<const Statement::P
         if (p.space == ".param")
             require(20, {20, 0}, span_of(place(p)), "a return parameter of a function in .param");
     }
-    if (f.is_entry() && !parameters.empty())
+    const bool is_entry = f.is_entry();
+    if (is_entry && !parameters.empty())
         require(14, {10, 0}, span_of(place(parameters.front())), "a parameter of an entry");
     for (std::size_t k = 0; k < parameters.size(); ++k) {
         const Statement::Parameter& p = parameters[k];
         parameter_shape(f, p);
         if (p.is_open) require(60, {30, 0}, span_of(place(p)), "a parameter without a size");
-        if (!f.is_entry() && p.space == ".param")
+        if (!is_entry && p.space == ".param")
             require(20, {20, 0}, span_of(place(p)), "a parameter of a function in .param");
-        if (p.is_open && f.is_entry())
+        if (p.is_open && is_entry)
             report(Errc::declaration_invalid, place(p), "a parameter of an entry has a size");
         else if (p.is_open && k + 1 != parameters.size())
             report(Errc::declaration_invalid, place(p), "only the last parameter may be without a size");
@@ -231,7 +232,7 @@ void Verifier::parameter_shape(const Statement& f, const Statement::Parameter& p
     else if (p.space == ".reg" && syntax::is_handle(p.type))
         report(Errc::declaration_invalid, p.type,
                "a " + std::string(p.type) + " is no type of a register; pass its address in a .b64");
-    if (!f.is_entry() && p.space == ".param" && p.align > most_param_alignment)
+    if (p.align > most_param_alignment && p.space == ".param" && !f.is_entry())
         report(Errc::declaration_invalid, p.name, "parameters are aligned to 1, 2, 4 … 128 bytes");
     const syntax::TypeRow* const row = syntax::find_type(p.type);
     const RegisterType type = type_of(row);
@@ -266,34 +267,35 @@ void Verifier::parameter_bytes(std::span<const Statement::Parameter> parameters)
 }
 
 void Verifier::declare_parameters(const Statement& f) {
+    const bool is_entry = f.is_entry(), is_definition = f.is_definition();
     const auto declare = [&](const Statement::Parameter& p, bool is_input) {
-        if (!f.is_entry() && p.space != ".reg" && p.space != ".param")
+        if (!is_entry && p.space != ".reg" && p.space != ".param")
             return report(Errc::declaration_invalid, p.space, "parameters are declared in .reg or .param");
-        if (f.is_entry() && p.space != ".param")
+        if (is_entry && p.space != ".param")
             return report(Errc::declaration_invalid, p.name,
                           "parameter " + quote(p.name) + " of an entry is declared in .param");
         const bool is_array = p.count != 0 || p.is_open;
-        if (p.type == ".pred" && (is_array || (p.space != ".reg" && f.is_definition())))
+        if (p.type == ".pred" && (is_array || (p.space != ".reg" && is_definition)))
             return report(Errc::declaration_invalid, p.type,
                           "a predicate can only be a register; pass a .b32");
         if (p.name.empty() || p.name == "_" || !may_be_declared(p.name, true)) return;
-        if (f.is_entry() && f.is_definition()) sampler(p.type);
+        if (is_entry && is_definition) sampler(p.type);
         Symbol symbol = parameter_symbol(p);
         symbol.is_input = is_input;
         symbol.is_return = !is_input;
         if (symbol.kind == SymbolKind::reg && symbol.type == RegisterType::none) return;  // which was said
         const Symbol* const before = symbols_.declare(p.name, symbol);
-        if (before != nullptr && f.is_definition()) redeclared(p.name, before);
+        if (before != nullptr && is_definition) redeclared(p.name, before);
     };
     const std::vector<Statement::Parameter> returns = f.return_parameters(), parameters = f.parameters();
     const std::vector<Token> tokens = f.tokens();
     alignments(syntax::TokenView(f));
     parameter_shapes(f, returns, parameters);
-    if (f.is_entry() && linkage_of(tokens) != ".extern") parameter_bytes(parameters);
+    if (is_entry && linkage_of(tokens) != ".extern") parameter_bytes(parameters);
     for (const auto& p : returns) declare(p, false);
     for (const auto& p : parameters) declare(p, true);
     for (std::size_t i = 1; i < tokens.size(); ++i)
-        if (tokens[i].text == ".align" && syntax::find_type(tokens[i - 1].text) != nullptr && !f.is_entry())
+        if (tokens[i].text == ".align" && syntax::find_type(tokens[i - 1].text) != nullptr && !is_entry)
             report(Errc::declaration_invalid, tokens[i].text,
                    "behind the type, .align belongs to the parameters of entries; write it before the type");
     for (const Token& token : tokens) {
@@ -301,11 +303,11 @@ void Verifier::declare_parameters(const Statement& f) {
         const Token* const next = &token + 1;
         if (token.text == ".ptr" && next != tokens.data() + tokens.size() && syntax::is_handle(next->text))
             require(43, {10, 0}, span_of(next->text), "a pointer to a " + std::string(next->text));
-        if (token.text == ".ptr" && !f.is_entry())
+        if (token.text == ".ptr" && !is_entry)
             report(Errc::declaration_invalid, token.text, ".ptr belongs to the parameters of entries");
         if (token.text == ".managed") attribute(token.text, "variables in .global");
         if (token.text == ".unified")
-            attribute(token.text, f.is_entry() ? "functions, their parameters and variables in .global" : "");
+            attribute(token.text, is_entry ? "functions, their parameters and variables in .global" : "");
     }
 }
 

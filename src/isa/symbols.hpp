@@ -78,6 +78,8 @@ class Symbols final : public SymbolSource, public syntax::ScopeTable<Symbol> {
     /// A single name, or the range `name<count>`. What the scope has in its place already; null: it is
     /// declared.
     const Symbol* declare(std::string_view name, const Symbol& symbol, std::uint32_t count = 0);
+    /// A single name that find() does not know.
+    void declare_new(std::string_view name, const Symbol& symbol) { Table::declare(name, symbol); }
     /// Puts another meaning in the place of a name of the innermost scope.
     void replace(std::string_view name, const Symbol& symbol) { declared_here(name)->symbol = symbol; }
     [[nodiscard]] const Symbol* find(std::string_view name) const override;

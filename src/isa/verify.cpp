@@ -156,10 +156,13 @@ void Verifier::declare_labels(const Statement& parent) {
         if (kind != StatementKind::label) return;
         const Symbol symbol = label_symbol(s);
         if (symbol.kind != SymbolKind::label) return;
-        const Symbol* const before = symbols_.find(s.name());
+        const std::string_view name = s.name();
+        const Symbol* const before = symbols_.find(name);
         const bool hides = before != nullptr && before->kind != SymbolKind::label;
-        if (hides || find_special(s.name()))
+        if (hides || find_special(name))
             hiding_labels_.insert(s.span().begin);
+        else if (before == nullptr)
+            symbols_.declare_new(name, symbol);
         else
             declare_label(s, symbol);
     });
