@@ -21,11 +21,17 @@ using syntax::Statement;
 
 namespace {
 
-// What ptxas passes to no function and returns from none: scalar predicates, and integers of 8 and 16 bits.
-// Bits and floats of their width go, and arrays and vectors.
+bool is_handle(const Statement::Parameter& formal) {
+    const syntax::TypeRow* const type = syntax::find_type(formal.type);
+    return type != nullptr && type->group == syntax::TypeGroup::opaque;
+}
+
+// What ptxas passes to no function and returns from none: scalar predicates, integers of 8 and 16 bits, and
+// handles. Bits and floats of their width go, and arrays and vectors.
 bool is_never_passed(const Statement::Parameter& formal) {
     const RegisterType type = type_of(formal.type);
-    if (type == RegisterType::none || formal.count != 0 || formal.is_open || formal.vector != 1) return false;
+    if (formal.count != 0 || formal.is_open || formal.vector != 1) return false;
+    if (type == RegisterType::none) return is_handle(formal);
     return info(type).kind == TypeClass::pred ||
            (info(type).kind == TypeClass::integer && info(type).bits < 32);
 }
@@ -39,26 +45,26 @@ bool is_array_never_passed(const Symbol& given) {
     return given.is_array && (given.vector != 1 || given.type == RegisterType::f16x2);
 }
 
+// Types that no register has go as packed ones do.
+TypeClass class_of(const Statement::Parameter& formal) {
+    const RegisterType type = type_of(formal.type);
+    return type == RegisterType::none ? TypeClass::packed : info(type).kind;
+}
+
 // Bits go as anything of their width, integers as integers.
-bool types_go(RegisterType given, RegisterType formal) {
-    const TypeClass a = info(given).kind, b = info(formal).kind;
+bool types_go(TypeClass a, TypeClass b) {
     if (a == TypeClass::pred || b == TypeClass::pred) return a == b;
     return a == b || a == TypeClass::bits || b == TypeClass::bits || a == TypeClass::packed ||
            b == TypeClass::packed;
 }
 
-std::uint32_t alignment(std::uint32_t declared, RegisterType type, std::uint32_t vector) {
-    return std::max(declared, bytes_of(type) * vector);  // a smaller .align counts for nothing
-}
-
 // Why a register or variable cannot be given for a parameter, as "… of argument 1"; empty: it can. Arrays and
 // vectors need only be of one size.
 std::string argument_difference(const Symbol& given, const Statement::Parameter& formal) {
-    const RegisterType type = type_of(formal.type);
-    if (type == RegisterType::none || given.type == RegisterType::none) return {};
+    if (given.type == RegisterType::none) return {};
     const bool is_array = formal.count != 0 || formal.is_open, is_register = given.kind == SymbolKind::reg;
     const std::uint64_t wanted =
-        std::uint64_t{bytes_of(type)} * formal.vector * std::max<std::uint64_t>(formal.count, 1);
+        std::uint64_t{bytes_of(formal)} * formal.vector * std::max<std::uint64_t>(formal.count, 1);
     const std::uint64_t bytes =
         is_register ? std::uint64_t{bytes_of(given.type)} * given.vector : given.bytes;
     if (bytes != 0 && wanted != 0 && bytes != wanted && !formal.is_open)
@@ -66,10 +72,11 @@ std::string argument_difference(const Symbol& given, const Statement::Parameter&
     if (given.is_array != is_array)
         return is_array ? "is no array, other than the " + std::string(formal.type) + " array"
                         : "is an array, not the scalar " + std::string(formal.type);
-    if (!is_array && given.vector == 1 && formal.vector == 1 && !types_go(given.type, type))
+    if (!is_array && given.vector == 1 && formal.vector == 1 &&
+        !types_go(info(given.type).kind, class_of(formal)))
         return "is a ." + std::string(info(given.type).name) + ", not the " + std::string(formal.type);
-    const std::uint32_t aligned = alignment(given.align, given.type, given.vector),
-                        wanted_alignment = alignment(formal.align, type, formal.vector);
+    const std::uint32_t aligned = std::max<std::uint32_t>(given.align, bytes_of(given.type) * given.vector),
+                        wanted_alignment = alignment_of(formal);
     if (aligned == wanted_alignment) return {};
     return "is aligned to " + std::to_string(aligned) + " bytes, not to the " +
            std::to_string(wanted_alignment);
@@ -159,7 +166,8 @@ void InstructionVerifier::check_arguments(std::span<const Operand> given,
     }
     for (std::size_t k = 0; k < given.size(); ++k) {
         const Operand& operand = given[k];
-        if (setting_.has_abi && is_never_passed(formal[k])) {
+        const bool is_unread_handle = operand.kind() == OperandKind::sink && is_handle(formal[k]);
+        if (setting_.has_abi && is_never_passed(formal[k]) && !is_unread_handle) {
             never_passed(operand, formal[k], what, k, name);
             continue;
         }
@@ -226,16 +234,15 @@ void InstructionVerifier::constant_argument(const Operand& operand, const Statem
         return report(value ? Errc::constant_malformed : value.error().code, operand.span(),
                       value || !value.error().detail ? std::string(operand.text()) : *value.error().detail);
     }
-    const RegisterType type = type_of(formal.type);
-    if (type == RegisterType::none) return;
-    const TypeClass kind = info(type).kind;
+    const TypeClass kind = class_of(formal);
+    const std::uint32_t bits = 8 * bytes_of(formal);
     const bool is_integer = operand.constant()->is_integer(),
                is_single = operand.constant()->type == syntax::Constant::Type::f32,
                is_vector = formal.vector > 1,
                goes_alone = kind == TypeClass::bits || (kind == TypeClass::integer && is_integer) ||
                             (kind == TypeClass::floating && !is_integer) ||
-                            (kind == TypeClass::packed && is_single),
-               goes = is_vector ? info(type).bits * formal.vector == (is_single ? 32u : 64u) : goes_alone;
+                            (kind == TypeClass::packed && is_single && bits >= 32),
+               goes = is_vector ? bits * formal.vector == (is_single ? 32u : 64u) : goes_alone;
     if (!goes)
         report(Errc::call_mismatch, operand.span(),
                argument + "a " + (is_vector ? ".v" + std::to_string(formal.vector) + " " : "") +
@@ -245,11 +252,11 @@ void InstructionVerifier::constant_argument(const Operand& operand, const Statem
 
 void InstructionVerifier::never_passed(const Operand& operand, const Statement::Parameter& formal,
                                        std::string_view what, std::size_t number, std::string_view name) {
-    const TypeInfo& type = info(type_of(formal.type));
+    const bool is_predicate = class_of(formal) == TypeClass::pred;
     report(Errc::call_mismatch, operand.span(),
            std::string(what) + " " + std::to_string(number + 1) + " of '" + std::string(name) + "' is a " +
-               std::string(formal.type) + ", which ptxas does not pass; declare it as " +
-               (type.kind == TypeClass::integer ? ".b" + std::to_string(type.bits) : ".b32"));
+               std::string(formal.type) + ", which ptxas does not pass; declare it as .b" +
+               std::to_string(is_predicate ? 32 : 8 * bytes_of(formal)));
 }
 
 // As ptxas has it, a .param variable is read behind a call, in the order of the text, that gives its result

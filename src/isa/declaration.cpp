@@ -71,6 +71,15 @@ std::uint32_t bytes_of(RegisterType type) {
     return type == RegisterType::none || type == RegisterType::pred ? 0 : info(type).bits / 8u;
 }
 
+std::uint32_t bytes_of(const Statement::Parameter& parameter) {
+    const syntax::TypeRow* const type = syntax::find_type(parameter.type);
+    return type == nullptr ? 0 : type->bytes();
+}
+
+std::uint32_t alignment_of(const Statement::Parameter& parameter) {
+    return std::max(parameter.align, bytes_of(parameter) * parameter.vector);
+}
+
 bool is_no_address(const Symbol& symbol, std::string_view name, bool is_range) {
     const bool may_be = symbol.kind == SymbolKind::reg || (symbol.space == Space::param && !symbol.is_array);
     if (!may_be || !name.starts_with('%')) return false;
@@ -412,7 +421,8 @@ void Verifier::vector_shape(std::string_view word, std::uint32_t count) {
         return report(Errc::declaration_invalid, word, "a vector has 2 or 4 elements");
     if (type == RegisterType::pred)
         report(Errc::declaration_invalid, word, "there are no vectors of predicates");
-    if (variable_kind(word) != SymbolKind::variable)
+    const syntax::TypeRow* const row = syntax::find_type(word);
+    if (row != nullptr && row->group != syntax::TypeGroup::fundamental)
         report(Errc::declaration_invalid, word, "there are no vectors of " + std::string(word));
     if (type != RegisterType::none && info(type).bits * count > 128)
         report(Errc::declaration_invalid, word, "a vector has at most 128 bits");

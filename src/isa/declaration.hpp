@@ -17,6 +17,11 @@ namespace ptxgraft::isa {
 [[nodiscard]] RegisterType type_of(const syntax::TypeRow* type);  ///< null: none
 /// Bytes of a `.param` or variable of a type: 4 for b32; 0 when the type has none.
 [[nodiscard]] std::uint32_t bytes_of(RegisterType type);
+/// Bytes of an element of a parameter, also of a type that no variable has, `.e4m3x2`: functions that stand
+/// elsewhere have such.
+[[nodiscard]] std::uint32_t bytes_of(const syntax::Statement::Parameter& parameter);
+/// What a parameter is aligned to: a smaller `.align` than is natural counts for nothing.
+[[nodiscard]] std::uint32_t alignment_of(const syntax::Statement::Parameter& parameter);
 
 // What a declaration makes a name stand for.
 /// Symbol::is_no_address of what is declared by this name; of a range: of its elements.

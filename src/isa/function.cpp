@@ -28,9 +28,12 @@ std::string_view difference(const std::vector<Statement::Parameter>& a,
                             const std::vector<Statement::Parameter>& b) {
     if (a.size() != b.size()) return "another number of parameters";
     for (std::size_t i = 0; i < a.size(); ++i) {
-        if (a[i].type != b[i].type || a[i].count != b[i].count) return "parameters of other types";
-        if (a[i].space != b[i].space) return "parameters in other state spaces";
-        if (a[i].align != b[i].align) return "parameters of other alignment";
+        const Statement::Parameter &first = a[i], &second = b[i];
+        if (first.type != second.type || first.vector != second.vector || first.count != second.count ||
+            first.is_open != second.is_open)
+            return "parameters of other types";
+        if (first.space != second.space) return "parameters in other state spaces";
+        if (alignment_of(first) != alignment_of(second)) return "parameters of other alignment";
     }
     return {};
 }
