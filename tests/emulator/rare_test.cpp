@@ -53,6 +53,12 @@ const RareRow rare_rows[] = {
      ".reg .v4 .u32 v;\nmov.v4.u32 v, %tid;\nmov.u32 %r2, v.x;\nmov.v4.u32 {%r3, %r4, %r5, %r6}, "
      "%ntid;\nmad.lo.u32 %r2, %r3, 100, %r2;\nadd.u32 %r2, %r2, %r6;",
      [](u32 t) { return 6400 + t; }},
+    {"PartsOfAFloatingPointConstant",  // of 1.5, 64 bits: 3ff8000000000000
+     ".reg .f32 %f<5>;\nmov.v4.f32 {%f1, %f2, %f3, %f4}, 0f3FC00000;\nmov.b32 %r3, %f4;\n"
+     "mov.v4.f32 {%f1, %f2, %f3, %f4}, 1.5;\nmov.b32 %r4, %f4;\nmov.v2.f32 {%f1, %f2}, 1.5;\n"
+     "mov.b32 %r5, %f2;\n.reg .f64 %g<3>;\nmov.v2.f64 {%g1, %g2}, 0f3FC00000;\nmov.b64 %rd3, %g2;\n"
+     "cvt.u32.u64 %r6, %rd3;\nadd.u32 %r2, %r3, %r4;\nadd.u32 %r2, %r2, %r5;\nadd.u32 %r2, %r2, %r6;",
+     [](u32) { return 0x3f + 0x3ff8 + 0x3ff80000u + 0x3fc0; }},
     {"ASpecialRegisterAsAGuard",
      "mov.u32 %r2, 1;\n@%is_explicit_cluster mov.u32 %r2, 2;\n@!%is_explicit_cluster add.u32 %r2, %r2, 4;",
      [](u32) { return 5u; }},

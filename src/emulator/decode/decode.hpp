@@ -371,6 +371,8 @@ class FunctionDecoder {
     void know_call() {
         if (known_call_ != nullptr) *known_call_ = plain_call_;
     }
+    /// The instruction at hand depends on more than its shape: others like it are decoded by themselves.
+    void refuse_shape();
     void emit(const Draft& draft);
     /// d = a + c, in the width of all three.
     void emit_sum(Ref d, Ref a, Ref c);

@@ -61,7 +61,8 @@ Expected<Draft> decode_discard(FunctionDecoder& decoder, const MatchedInstructio
 
 // mov between scalars is arithmetic; with a vector it packs or unpacks. mov.v4.u32 moves elements of its
 // type; mov.b64 packs or unpacks a vector that is as wide as its type. A vector from a scalar as wide as its
-// elements is not in the manual: ptxas gives each element its part, of at least a byte.
+// elements is not in the manual: ptxas gives each element its part, of at least a byte, and has the bits of a
+// floating-point constant as it is written: 64 of 1.5, 32 of 0f3FC00000.
 Expected<Draft> decode_mov(FunctionDecoder& decoder, const MatchedInstruction& instruction) {
     const auto &d = instruction.operands[0], &a = instruction.operands[1];
     const std::size_t to_parts = decoder.elements(d), from_parts = decoder.elements(a);
@@ -73,13 +74,21 @@ Expected<Draft> decode_mov(FunctionDecoder& decoder, const MatchedInstruction& i
     }
     const auto parts = static_cast<std::uint32_t>(std::max(to_parts, from_parts));
     const bool copies = to_parts == from_parts;
-    const std::uint32_t bytes = type.bytes(), part = copies ? bytes : bytes / parts;
+    std::uint32_t bytes = type.bytes();
+    ImmediateType immediate = immediate_type(type.type);
+    if (const auto constant = a.constant(); !copies && constant && !constant->is_integer()) {
+        const bool is_single = constant->type == syntax::Constant::Type::f32;
+        bytes = is_single ? 4 : 8;
+        immediate = is_single ? ImmediateType::f32 : ImmediateType::f64;
+        decoder.refuse_shape();
+    }
+    const std::uint32_t part = copies ? bytes : bytes / parts;
     Draft draft(copies                  ? copy_function(part, parts)
                 : from_parts > to_parts ? pack_function(part, parts)
                                         : unpack_function(part, parts));
     if (draft.operation.function == nullptr) return draft;
     const auto to = TRY(decoder.outputs(d, to_parts > 1 ? part : bytes));
-    const auto from = TRY(decoder.inputs(a, from_parts > 1 ? part : bytes, immediate_type(type.type)));
+    const auto from = TRY(decoder.inputs(a, from_parts > 1 ? part : bytes, immediate));
     for (const Ref ref : to) draft.output(ref);
     for (const Ref ref : from) draft.input(ref);
     draft.operation.undefined = Undefined::moves;

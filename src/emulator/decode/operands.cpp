@@ -89,7 +89,7 @@ Expected<Ref> FunctionDecoder::value_of(std::string_view name, std::int64_t offs
                                : constant(address, bytes);
         base = read_as(special_register(Special{&dynamic_shared_address}, 4), bytes);
     } else if (const auto function = module_.find_function(name)) {
-        if (learning_ != nullptr) learning_->is_refused = true;  // another module has other functions
+        refuse_shape();  // another module has other functions
         base = constant(function_window + *function * function_stride, bytes);
     } else {
         return unknown(name, span);

@@ -303,6 +303,10 @@ Ref FunctionDecoder::special_register(Special special, std::uint32_t bytes) {
     return special_bank | place(learning_->shape.specials.size() - 1, bytes);
 }
 
+void FunctionDecoder::refuse_shape() {
+    if (learning_ != nullptr) learning_->is_refused = true;
+}
+
 Ref FunctionDecoder::temporary(std::uint32_t bytes) {
     if (learning_ == nullptr) return take_column(function().register_bytes, bytes);
     auto& temporaries = learning_->shape.temporaries;
