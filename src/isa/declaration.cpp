@@ -479,13 +479,25 @@ void Verifier::declare_variable(std::string_view name, std::uint32_t count, cons
     if (const Symbol* const before = symbols_.declare(name, symbol, count)) redeclared(name, before);
 }
 
+namespace {
+
+// Only the first size may be open in one of two declarations; Symbol::bytes compares it.
+bool have_other_rows(const Statement::Variable& first, const Statement::Declarator& second) {
+    const auto at = std::ranges::find(first.declarators, second.name, &Statement::Declarator::name);
+    if (at == first.declarators.end() || at->extents.size() != second.extents.size()) return true;
+    return !second.extents.empty() &&
+           !std::equal(at->extents.begin() + 1, at->extents.end(), second.extents.begin() + 1);
+}
+
+}  // namespace
+
 // A variable that its scope has already: .extern declarations may stand around one definition.
 void Verifier::again(const Statement::Variable& v, const Statement::Declarator& d, const Symbol& before,
                      const Symbol& symbol) {
     const auto first = before.declaration ? before.declaration.variable() : std::nullopt;
     if (before.kind != symbol.kind || !first) return redeclared(d.name, &before);
     if (before.is_defined && symbol.is_defined) return redeclared(d.name, &before);
-    if (before.type != symbol.type || before.is_array != symbol.is_array || first->vector != v.vector ||
+    if (before.type != symbol.type || have_other_rows(*first, d) || first->vector != v.vector ||
         (before.bytes != symbol.bytes && before.bytes != 0 && symbol.bytes != 0))
         return report(Errc::declaration_invalid, d.name,
                       quote(d.name) + " has another type or size here than in its first declaration");
