@@ -8,6 +8,7 @@
 #include "isa/special.hpp"
 #include "isa/verifier.hpp"
 #include "syntax/constant.hpp"
+#include "syntax/initialiser.hpp"
 
 namespace ptxgraft::isa {
 
@@ -481,11 +482,19 @@ void Verifier::declare_variable(std::string_view name, std::uint32_t count, cons
 
 namespace {
 
-// Only the first size may be open in one of two declarations; Symbol::bytes compares it.
-bool have_other_rows(const Statement::Variable& first, const Statement::Declarator& second) {
+// The first size of an array; 0: it is open.
+std::uint64_t first_size(const Statement::Declarator& d) {
+    const bool is_counted = d.extents.front() == 0 && !d.initialiser.empty();
+    return is_counted ? syntax::count_lists(d.initialiser) : d.extents.front();
+}
+
+// Whether two declarations differ in a size; the first may be open in one of them.
+bool have_other_sizes(const Statement::Variable& first, const Statement::Declarator& second) {
     const auto at = std::ranges::find(first.declarators, second.name, &Statement::Declarator::name);
     if (at == first.declarators.end() || at->extents.size() != second.extents.size()) return true;
-    return !second.extents.empty() &&
+    if (second.extents.empty()) return false;
+    const std::uint64_t a = first_size(*at), b = first_size(second);
+    return (a != 0 && b != 0 && a != b) ||
            !std::equal(at->extents.begin() + 1, at->extents.end(), second.extents.begin() + 1);
 }
 
@@ -497,8 +506,7 @@ void Verifier::again(const Statement::Variable& v, const Statement::Declarator& 
     const auto first = before.declaration ? before.declaration.variable() : std::nullopt;
     if (before.kind != symbol.kind || !first) return redeclared(d.name, &before);
     if (before.is_defined && symbol.is_defined) return redeclared(d.name, &before);
-    if (before.type != symbol.type || have_other_rows(*first, d) || first->vector != v.vector ||
-        (before.bytes != symbol.bytes && before.bytes != 0 && symbol.bytes != 0))
+    if (before.type != symbol.type || have_other_sizes(*first, d) || first->vector != v.vector)
         return report(Errc::declaration_invalid, d.name,
                       quote(d.name) + " has another type or size here than in its first declaration");
     if (first->linkage == ".extern" && v.linkage.empty())
