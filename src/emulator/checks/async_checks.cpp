@@ -188,6 +188,39 @@ void AsyncChecks::fence_proxy(std::uint32_t mask) {
     if (is_on_) warp_.cta().checker()->order.fence_proxy(warp_.number(), mask, mask == warp_.live());
 }
 
+// --- tensor maps (PTX ISA 9.7.13.4)
+
+void AsyncChecks::change_tensor_map(Space space, std::uint64_t address, unsigned lane) {
+    if (!is_on_) return;
+    Located at;
+    warp_.memory().describe(space, address, lane, at);
+    if (at.is_global) warp_.cta().checker()->changed_maps[at.begin] = warp_.pc();
+}
+
+// Whichever thread executes the fence: what orders it before the copy is not asked for.
+void AsyncChecks::fence_tensor_map(std::uint64_t address, unsigned lane) {
+    if (!is_on_) return;
+    Located at;
+    warp_.memory().describe(Space::generic, address, lane, at);
+    if (at.is_global) warp_.cta().checker()->changed_maps.erase(at.begin);
+}
+
+bool AsyncChecks::check_tensor_map(std::uint64_t address, unsigned lane) {
+    if (!is_on_ || warp_.cta().checker()->changed_maps.empty()) return true;
+    Located at;
+    warp_.memory().describe(Space::generic, address, lane, at);
+    const auto& changed = warp_.cta().checker()->changed_maps;
+    const auto found = at.is_global ? changed.find(at.begin) : changed.end();
+    if (found == changed.end()) return true;
+    const std::uint32_t pc = found->second;
+    return warp_.checks().report({EmulatorCheck::async, Errc::data_race, warp_.pc(), pc}, 1u << lane, [&] {
+        return fmt::format(
+            "the tensor map was changed on line {}, and no fence.proxy.tensormap::generic.acquire comes "
+            "between that and this copy",
+            warp_.checks().line_of(pc));
+    });
+}
+
 // --- cp.async (PTX ISA 9.7.9.25.3): the copier of the warp is the one that reads and writes
 
 bool AsyncChecks::note_copy(const Access& access, const CopiedPiece& piece, unsigned lane) {

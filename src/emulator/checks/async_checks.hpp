@@ -52,6 +52,15 @@ class AsyncChecks {
     /// happened before that.
     void fence_proxy(std::uint32_t mask);
 
+    // --- tensor maps, which tensormap.replace and tensormap.cp_fenceproxy change
+
+    /// A map of global memory is another one.
+    void change_tensor_map(Space space, std::uint64_t address, unsigned lane);
+    /// fence.proxy.tensormap::generic.acquire: copies of the cluster see how it is now.
+    void fence_tensor_map(std::uint64_t address, unsigned lane);
+    /// A copy reads it.
+    [[nodiscard]] bool check_tensor_map(std::uint64_t address, unsigned lane);
+
     // --- mbarriers: what comes before an arrival happens before the end of a wait for its phase
 
     /// Lanes use the object there.

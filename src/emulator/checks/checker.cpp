@@ -53,6 +53,7 @@ void Checker::begin() {
     stored.clear();
     findings.clear();
     mbarriers.clear();
+    changed_maps.clear();
     std::ranges::fill(copies_, ThreadCopies{});
 }
 

@@ -226,6 +226,8 @@ class Checker {
     StoredOrigins stored;
     ClusterFindings findings;
     std::unordered_set<const std::byte*> mbarriers;  ///< where some were made
+    /// Tensor maps of global memory, by address, behind whose last change no fence comes; the change's pc.
+    std::unordered_map<std::uint64_t, std::uint32_t> changed_maps;
 
   private:
     [[nodiscard]] ProxyLane new_proxy_lanes(unsigned count);

@@ -136,8 +136,11 @@ Expected<Draft> decode_fence(FunctionDecoder&, const MatchedInstruction& instruc
     return Draft(execute_fence, fence.bits());
 }
 
-// Of the proxies only the async proxy has an order of its own.
-Expected<Draft> decode_proxy_fence(FunctionDecoder&, const MatchedInstruction& instruction) {
+// Of the proxies the async proxy alone has an order of its own; of the one that reads tensor maps it is known
+// whether a fence comes behind a change.
+Expected<Draft> decode_proxy_fence(FunctionDecoder& decoder, const MatchedInstruction& instruction) {
+    if (instruction.has(".tensormap::generic") && instruction.has(".acquire"))
+        return decode_bound<execute_tensormap_fence>(decoder, instruction);
     const bool is_async = std::ranges::any_of(
         instruction.modifiers, [](std::string_view word) { return word.starts_with(".async"); });
     return Draft(is_async ? execute_proxy_fence : execute_nothing);

@@ -55,6 +55,12 @@ struct Lane {
         return goes_on ? found : nullptr;
     }
 
+    // A tensor map is read as the thread itself would read it, by a proxy of its own (PTX ISA 9.7.13.4).
+    [[nodiscard]] bool reads_map(std::uint64_t address) const {
+        return warp.checks().check_range(Space::generic, address, lane, sizeof(TensorMap), Use::read) &&
+               warp.checks().async().check_tensor_map(address, lane);
+    }
+
     // PTX ISA 9.7.9.12, 9.7.13.7: a generic address falls within the window of shared memory.
     [[nodiscard]] bool is_shared(Space space, std::uint64_t address) const {
         if (space != Space::generic) return true;
@@ -286,6 +292,7 @@ bool copy_tensor(const BulkCopy& what, const Ref* refs, const Lane& lane) {
         return lane.fail(
             Errc::address_misaligned,
             fmt::format("a tensor map at {:#x}, which is no multiple of 64", lane.value(refs[0])));
+    if (!lane.reads_map(lane.value(refs[0]))) return false;
     const auto map = tensor::decode(map_bytes);
     if (!map) return lane.fail(map.error());
     auto tile = tile_of(what, refs, lane, *map);
@@ -398,6 +405,7 @@ Flow execute_tensormap_replace(Warp& warp, const Operation& operation, std::uint
     return for_each(warp, mask, [&](const Lane& lane) -> bool {
         std::byte* const map = lane.range(space, lane.value(refs[0]), sizeof(TensorMap), 64, Use::write);
         if (map == nullptr) return false;
+        warp.checks().async().change_tensor_map(space, lane.value(refs[0]), lane.lane);
         const auto done = tensor::replace(map, what.field, what.ordinal, lane.value(refs[1]));
         return done ? true : lane.fail(done.error());
     });
@@ -412,8 +420,18 @@ Flow execute_tensormap_copy(Warp& warp, const Operation& operation, std::uint32_
         const std::byte* const from =
             to == nullptr ? nullptr
                           : lane.range(Space::shared, lane.value(refs[1]), sizeof(TensorMap), 64, Use::read);
-        if (from != nullptr) std::memcpy(to, from, sizeof(TensorMap));
-        return from != nullptr;
+        if (from == nullptr) return false;
+        std::memcpy(to, from, sizeof(TensorMap));
+        warp.checks().async().change_tensor_map(Space::global, lane.value(refs[0]), lane.lane);
+        return true;
+    });
+}
+
+Flow execute_tensormap_fence(Warp& warp, const Operation& operation, std::uint32_t mask) {
+    const Ref* const refs = warp.operands(operation);
+    return for_each(warp, mask, [&](const Lane& lane) {
+        warp.checks().async().fence_tensor_map(lane.value(refs[0]), lane.lane);
+        return true;
     });
 }
 

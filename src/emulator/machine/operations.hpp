@@ -41,6 +41,8 @@ Flow execute_tensormap_replace(Warp& warp, const Operation& operation,
                                std::uint32_t mask);  ///< extra: of Program::tensormap_replaces
 /// destination, source
 Flow execute_tensormap_copy(Warp& warp, const Operation& operation, std::uint32_t mask);
+/// fence.proxy.tensormap::generic.acquire: the map
+Flow execute_tensormap_fence(Warp& warp, const Operation& operation, std::uint32_t mask);
 /// Gives up what stands at an address.
 Flow execute_discard(Warp& warp, const Operation& operation, std::uint32_t mask);
 inline constexpr std::uint32_t discarded_bytes = 128;
