@@ -122,6 +122,7 @@ struct Style {
     unsigned few_instructions = 0;      // as in a loop; 0: every access is one of its own
     unsigned scatter_words = 0;  // own bytes are any of so many words instead, mostly those of one lane alone
     unsigned arrivals = 0;       // of a hundred accesses those of mbarriers that lie in a row
+    unsigned copies = 0;         // of a hundred weak ones of warp 0 those that something does for its lanes
 };
 
 const LaneFunctions& functions() { return lane_functions(arithmetic::Processor::baseline); }
@@ -309,27 +310,38 @@ class Kernel {
         accesses.consecutive = mask == ~0u;
         for (unsigned lane = 0; lane < lanes; ++lane)
             accesses.consecutive &= offsets[lane] == offsets[0] + lane * bytes;
+        const bool is_copy = warp == 0 && is_weak(kind) && style_.copies != 0 && below(100) < style_.copies;
+        if (is_copy) accesses.by = epoch(warps, 0, order_.access(warps));
         const auto found = shadow_.note(accesses, mask);
         bool is_race = false;
         for (unsigned lane = 0; lane < lanes; ++lane) {
             if ((mask >> lane & 1) == 0) continue;
             const unsigned thread = warp * lanes + lane;
-            const RacingAccess own{thread, threads_.now(thread), kind, reach, accesses.pc};
+            const unsigned actor = is_copy ? warps * lanes + lane : thread;
+            const RacingAccess own{actor, threads_.now(actor), kind, reach, accesses.pc};
             is_race |= add(thread, own, base + offsets[lane], bytes,
                            found && found->lane == lane ? &*found : nullptr);
         }
         compare(is_race, found);
         return is_race;
     }
+    // Each of these lanes of warp 0 of what was done for it.
+    void learn(std::uint32_t mask) {
+        each_bit(mask, [&](unsigned lane) {
+            order_.learn(0, 1u << lane, false, warps, 1u << lane, order_.now(warps));
+            threads_.learn(lane, warps * lanes + lane);
+        });
+        order_.advance(warps);
+    }
     // By what works for a thread, which learns of it or not.
     bool asynchronous() {
         const unsigned lane = below(lanes), actor = warps * lanes + lane;
         if (below(2) == 0) {
-            order_.learn(0, 1u << lane, false, warps, 1u << lane, order_.now(warps));
-            order_.advance(warps);
-            for (unsigned i = warps * lanes; i < actors; ++i) {
-                if (i == actor) threads_.learn(lane, i);
-            }
+            learn(1u << lane);
+            return false;
+        }
+        if (style_.copies != 0) {
+            learn(~0u);
             return false;
         }
         const bool is_own = below(1000) < style_.tidiness;
@@ -411,6 +423,21 @@ TEST(Race, ShadowMemoryFindsWhatTheDefinitionSays) {
     }
     EXPECT_GT(races, 200u);
     EXPECT_GT(clean, 200u);
+}
+
+// What is done for many lanes at once, as by one cp.async of a warp.
+TEST(Race, CopiesForTheLanesOfAWarp) {
+    unsigned races = 0, clean = 0;
+    constexpr Style styles[] = {{1000, 10, 5, 0, 0, 0, 0, 10}, {1000, 4, 4, 4, 12, 0, 0, 30},
+                                {990, 10, 5, 5, 0, 0, 0, 50},  {1000, 2, 0, 0, 4, 1u << 15, 0, 50},
+                                {1000, 1, 1, 1, 6, 0, 0, 5},   {1000, 3, 2, 2, 12, 0, 30, 20}};
+    for (std::uint64_t seed = 1; seed <= 600 && !testing::Test::HasFailure(); ++seed) {
+        SCOPED_TRACE(seed);
+        Kernel kernel(seed, styles[seed % std::size(styles)]);
+        (kernel.run(100) ? races : clean)++;
+    }
+    EXPECT_GT(races, 150u);
+    EXPECT_GT(clean, 50u);
 }
 
 // With little host memory what was accessed first is forgotten first: fewer races are found, none that is

@@ -230,7 +230,7 @@ bool AsyncChecks::note_copy(const Access& access, const CopiedPiece& piece, unsi
     warp_.memory().describe(access.space, piece.to, lane, to);
     to.host = piece.host;
     const ValuesBy bytes([&](unsigned) { return piece.bytes; });
-    if (!note_copied(to, lane, access.bytes, AccessKind::write, &bytes)) return false;
+    if (!note_copied(to, 1u << lane, access.bytes, AccessKind::write, &bytes)) return false;
     if (to.written != nullptr) std::memset(to.written, all_bits, access.bytes);
     if (piece.wanted == 0) return true;
     warp_.memory().describe(Space::global, piece.from, lane, from);
@@ -240,21 +240,44 @@ bool AsyncChecks::note_copy(const Access& access, const CopiedPiece& piece, unsi
             memory.remember(Space::shared, to.begin, lane, piece.wanted,
                             memory.origin_at(Space::global, from.begin, lane));
     }
-    return note_copied(from, lane, piece.wanted, AccessKind::read, nullptr);
+    return note_copied(from, 1u << lane, piece.wanted, AccessKind::read, nullptr);
 }
 
-bool AsyncChecks::note_copied(const Located& at, unsigned lane, std::uint32_t bytes, AccessKind kind,
+bool AsyncChecks::note_copies(const Located& from, const Located& to, std::uint32_t bytes,
+                              std::uint32_t mask) {
+    if (!warp_.checks().tracks_written() && !is_on_) return true;
+    MemoryDefinedness& memory = warp_.checks().memory();
+    const ValuesBy values([&](unsigned lane) { return from.host + from.offsets[lane]; });
+    if (!note_copied(to, mask, bytes, AccessKind::write, &values)) return false;
+    if (to.written != nullptr) {
+        each_bit(mask, [&](unsigned lane) {
+            std::uint8_t* const written = to.written + to.offsets[lane];
+            if (from.written == nullptr) return void(std::memset(written, all_bits, bytes));
+            std::memcpy(written, from.written + from.offsets[lane], bytes);
+            if (!are_defined(written, bytes))
+                memory.remember(Space::shared, to.begin + to.offsets[lane], lane, bytes,
+                                memory.origin_at(Space::global, from.begin + from.offsets[lane], lane));
+        });
+    }
+    return note_copied(from, mask, bytes, AccessKind::read, nullptr);
+}
+
+// Lanes that have committed equally often have one time.
+bool AsyncChecks::note_copied(const Located& at, std::uint32_t mask, std::uint32_t bytes, AccessKind kind,
                               const StoredValues* values) {
     if (!is_on_) return true;
     Checker& checker = *warp_.cta().checker();
-    RaceShadow& shadow = at.is_shared ? checker.shared_races : checker.global_races;
-    const Accessor by{
-        epoch(checker.agents.copier(warp_.number()), lane, checker.copies(warp_.number(), lane).now),
-        warp_.number(), lane};
-    if (!warp_.checks().races().note_stores(shadow, at, lane, bytes, kind, by, values)) return true;
-    return warp_.checks().races().report_races(
-        EmulatorCheck::async, shadow.found(),
-        {.at = at, .bytes = bytes, .kind = kind, .values = values, .lane = lane});
+    const unsigned warp = warp_.number(), copier = checker.agents.copier(warp);
+    for (std::uint32_t rest = mask, lanes = 0; rest != 0; rest &= ~lanes) {
+        const WarpTime now = checker.copies(warp, first_lane(rest)).now;
+        lanes = 0;
+        each_bit(rest,
+                 [&](unsigned lane) { lanes |= (checker.copies(warp, lane).now == now ? 1u : 0u) << lane; });
+        if (!warp_.checks().races().note_accesses(
+                lanes, at, bytes, {.kind = kind, .values = values, .by = epoch(copier, 0, now)}))
+            return false;
+    }
+    return true;
 }
 
 void AsyncChecks::commit_copies(std::uint32_t mask) {

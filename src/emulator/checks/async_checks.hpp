@@ -80,12 +80,15 @@ class AsyncChecks {
     // --- cp.async
 
     [[nodiscard]] bool note_copy(const Access& access, const CopiedPiece& piece, unsigned lane);
+    /// Lanes copy `bytes` bytes each, from global to shared memory, which are where the offsets say.
+    [[nodiscard]] bool note_copies(const Located& from, const Located& to, std::uint32_t bytes,
+                                   std::uint32_t mask);
     void commit_copies(std::uint32_t mask);
     void wait_copies(std::uint32_t mask, std::uint32_t pending);
 
   private:
-    [[nodiscard]] bool note_copied(const Located& at, unsigned lane, std::uint32_t bytes, AccessKind kind,
-                                   const StoredValues* values);
+    [[nodiscard]] bool note_copied(const Located& at, std::uint32_t mask, std::uint32_t bytes,
+                                   AccessKind kind, const StoredValues* values);
 
     Warp& warp_;
     bool is_on_ = false;

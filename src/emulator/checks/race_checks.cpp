@@ -85,15 +85,17 @@ bool RaceChecks::note_accesses(std::uint32_t mask, const Located& at, std::uint3
                                 .consecutive = is_whole && at.consecutive,
                                 .all_equal = is_whole && at.all_equal,
                                 .least = at.least,
-                                .most = at.most};
+                                .most = at.most,
+                                .by = note.by};
+    const EmulatorCheck check = note.by ? EmulatorCheck::async : EmulatorCheck::races;
     if (note.values == nullptr) {
         if (!shadow.note(accesses, mask)) [[likely]]
             return true;
-        return report_races(EmulatorCheck::races, shadow.found(), {at, bytes, note.kind, nullptr, mask});
+        return report_races(check, shadow.found(), {at, bytes, note.kind, nullptr, mask, {}, note.by});
     }
-    const RacingAccess access{at, bytes, note.kind, note.values, mask};
+    const RacingAccess access{at, bytes, note.kind, note.values, mask, {}, note.by};
     const StoresOfLanes equal(*this, access);
-    return !shadow.note(accesses, mask, &equal) || report_races(EmulatorCheck::races, shadow.found(), access);
+    return !shadow.note(accesses, mask, &equal) || report_races(check, shadow.found(), access);
 }
 
 bool RaceChecks::note_access(Space space, std::uint64_t address, unsigned lane, std::uint32_t bytes,

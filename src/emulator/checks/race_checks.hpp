@@ -41,6 +41,7 @@ struct AccessNote {
     AccessKind kind = AccessKind::read;
     Reach reach = Reach::cluster;
     const StoredValues* values = nullptr;  ///< what is written, where equal stores are no race
+    std::optional<Epoch> by = {};          ///< as LaneAccesses::by
 };
 
 /// The access in which races were found.
@@ -51,6 +52,7 @@ struct RacingAccess {
     const StoredValues* values = nullptr;
     std::uint32_t mask = 0;  ///< the lanes that store `values` by this instruction, not yet in memory
     std::optional<unsigned> lane = {};  ///< that accesses, where it is not the lane of the race
+    std::optional<Epoch> by = {};       ///< as LaneAccesses::by
 };
 
 class RaceChecks {

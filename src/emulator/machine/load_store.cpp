@@ -244,7 +244,31 @@ Execute store_operation(std::uint32_t bytes) {
     return by_width(bytes, []<class T>() -> Execute { return store<T>; });
 }
 
+namespace {
+
+// All lanes' copies at once, where each copies all its bytes and nothing is wrong with any; else nothing is
+// done.
+std::optional<Flow> copy_together(Warp& warp, const Operation& operation, std::uint32_t mask) {
+    const Access& access = access_of(warp, operation);
+    const Ref* const refs = warp.operands(operation) + (access.has_base ? 1 : 0);
+    const std::uint32_t bytes = access.bytes;
+    Located from, to;
+    if (!each_bit(mask, [&](unsigned lane) { return warp.value(refs[1], lane) == bytes; })) return {};
+    std::byte* const target = warp.memory().locate(access, operation, mask, Use::write, to);
+    const std::byte* const source =
+        target != nullptr ? warp.memory().locate_global(refs[0], bytes, mask, from) : nullptr;
+    if (source == nullptr) return {};
+    if (!warp.checks().async().note_copies(from, to, bytes, mask)) return Flow::fail;
+    each_bit(mask, [&](unsigned lane) {
+        std::memcpy(target + to.offsets[lane], source + from.offsets[lane], bytes);
+    });
+    return Flow::next;
+}
+
+}  // namespace
+
 Flow execute_copy(Warp& warp, const Operation& operation, std::uint32_t mask) {
+    if (const auto done = copy_together(warp, operation, mask)) return *done;
     const Access& access = access_of(warp, operation);
     const Ref* const refs = warp.operands(operation) + (access.has_base ? 1 : 0);
     const std::uint32_t bytes = access.bytes;

@@ -105,7 +105,11 @@ WarpMemory::Piece WarpMemory::piece(const Access& access, const Operation& opera
                     .space = Space::param};
         default: break;
     }
-    const std::uint64_t first = address(access, operation, first_lane(mask));
+    return global_piece(address(access, operation, first_lane(mask)), use);
+}
+
+// That which has an address.
+WarpMemory::Piece WarpMemory::global_piece(std::uint64_t first, Use use) {
     if (region_ == nullptr || !region_->holds(first, 1)) {
         const Region* found = warp_.launch().memory->find(first);
         if (found == nullptr) return {};
@@ -116,6 +120,30 @@ WarpMemory::Piece WarpMemory::piece(const Access& access, const Operation& opera
         return {};
     return {
         .host = region_->host, .begin = region_->begin, .bytes = region_->bytes, .written = region_->written};
+}
+
+// What the checks look at.
+void WarpMemory::describe(const Piece& in, Located& located) const {
+    located.host = in.host;
+    located.written = in.written;
+    located.begin = in.space == Space::global   ? in.begin
+                    : in.space == Space::shared ? shared_place(in.owner)
+                                                : 0;
+    located.is_shared = in.space == Space::shared;
+    located.is_global = in.space == Space::global;
+}
+
+const std::byte* WarpMemory::locate_global(Ref addresses, std::uint32_t bytes, std::uint32_t mask,
+                                           Located& located) {
+    if (width(addresses) != 8) return nullptr;
+    const Piece in = global_piece(warp_.value(addresses, first_lane(mask)), Use::read);
+    if (in.host == nullptr || in.bytes < bytes || in.bytes > most_located_bytes) return nullptr;
+    const auto last = static_cast<std::uint32_t>(in.bytes - bytes);
+    if (!warp_.launch().lane_functions->locate64(located, warp_.column_of<std::uint64_t>(addresses),
+                                                 0 - in.begin, last, bytes, bytes, mask))
+        return nullptr;
+    if (warp_.checks().looks_at_memory()) describe(in, located);
+    return in.host;
 }
 
 std::byte* WarpMemory::locate(const Access& access, const Operation& operation, std::uint32_t mask, Use use,
@@ -146,15 +174,7 @@ std::byte* WarpMemory::locate(const Access& access, const Operation& operation, 
             return nullptr;
         }
     }
-    if (warp_.checks().looks_at_memory()) {
-        located.host = in.host;
-        located.written = in.written;
-        located.begin = in.space == Space::global   ? in.begin
-                        : in.space == Space::shared ? shared_place(in.owner)
-                                                    : 0;
-        located.is_shared = in.space == Space::shared;
-        located.is_global = in.space == Space::global;
-    }
+    if (warp_.checks().looks_at_memory()) describe(in, located);
     if (in.lane_stride != 0) {
         if (std::uint64_t{in.lane_stride} * lane_count > most_located_bytes) return nullptr;
         for (std::uint32_t lane = 0; lane < lane_count; ++lane)

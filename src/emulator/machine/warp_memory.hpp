@@ -39,6 +39,9 @@ class WarpMemory {
     /// else null, and each is to be resolved.
     [[nodiscard]] std::byte* locate(const Access& access, const Operation& operation, std::uint32_t mask,
                                     Use use, Located& located);
+    /// The same of reads of `bytes` bytes of global memory at addresses of 64 bits in a register.
+    [[nodiscard]] const std::byte* locate_global(Ref addresses, std::uint32_t bytes, std::uint32_t mask,
+                                                 Located& located);
 
     // --- local memory
 
@@ -78,6 +81,8 @@ class WarpMemory {
     };
     [[nodiscard]] Piece piece(const Access& access, const Operation& operation, std::uint32_t mask, Use use);
     [[nodiscard]] Piece shared_piece(Cta& owner, std::uint64_t begin) const;
+    [[nodiscard]] Piece global_piece(std::uint64_t first, Use use);
+    void describe(const Piece& in, Located& located) const;
     [[nodiscard]] Cta* owner_of(std::uint64_t address);
     /// `read of 4 bytes of global memory at 0x10`
     [[nodiscard]] std::string describe(Space space, std::uint64_t address, std::uint64_t bytes,

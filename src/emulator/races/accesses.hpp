@@ -3,6 +3,7 @@
 /// Accesses of memory, as those who look for races see them.
 
 #include <cstdint>
+#include <optional>
 
 #include "emulator/memory/semantics.hpp"
 #include "emulator/races/clock.hpp"
@@ -57,6 +58,8 @@ struct LaneAccesses {
     bool consecutive = false;           ///< each lane behind the one before
     bool all_equal = false;             ///< all at one place
     std::uint32_t least = 0, most = 0;  ///< of the offsets
+    /// The agent that accesses for the lanes asynchronously, and its time; each lane has its own knowledge.
+    std::optional<Epoch> by = {};
 };
 
 }  // namespace ptxgraft::emulator

@@ -9,6 +9,8 @@ namespace {
 
 // Where the lanes of an access lie farther apart, most have a line of their own, and each is noted by itself.
 constexpr std::uint64_t most_pattern_lines = 64;
+// Several words of a lane are no irregular access: rows that lanes share are looked for far apart.
+constexpr std::uint64_t most_pattern_lines_of_rows = std::uint64_t{1} << 20;
 
 }  // namespace
 
@@ -65,7 +67,9 @@ inline bool RaceShadow::note_pattern(const LaneAccesses& accesses, std::uint32_t
         });
     }
     const std::uint64_t first_line = (accesses.begin + least) >> line_shift;
-    if (((accesses.begin + most) >> line_shift) - first_line >= most_pattern_lines) return false;
+    const std::uint64_t most_lines =
+        accesses.bytes > word_bytes ? most_pattern_lines_of_rows : most_pattern_lines;
+    if (((accesses.begin + most) >> line_shift) - first_line >= most_lines) return false;
     const AccessPattern* const pattern = patterns_->find(
         accesses, mask, static_cast<std::uint32_t>(accesses.begin - (first_line << line_shift)), *shapes_);
     if (pattern == nullptr) return false;
@@ -86,8 +90,9 @@ std::optional<Race> RaceShadow::note(const LaneAccesses& accesses, std::uint32_t
     races_.clear();
     // no other CTA is there that the scope .cta could leave out
     const Reach reach = order_->warps() == warps_of_cta_ ? Reach::cluster : accesses.reach;
-    const AccessInfo info{order_->access(accesses.warp), accesses.pc,
-                          AccessInfo::who_of(accesses.warp, accesses.kind, reach)};
+    const unsigned agent = accesses.by ? accesses.by->agent : accesses.warp;
+    const AccessInfo info{accesses.by ? accesses.by->time : order_->access(accesses.warp), accesses.pc,
+                          AccessInfo::who_of(agent, accesses.kind, reach)};
     const Observer by = observer(info, memory_->access(info), accesses.warp, any_lane);
     if (accesses.consecutive || accesses.all_equal)
         note_consecutive(accesses, by);
@@ -120,7 +125,8 @@ void RaceShadow::note_consecutive(const LaneAccesses& accesses, const Observer& 
 
 // Lane by lane.
 void RaceShadow::note_lanes(const LaneAccesses& accesses, std::uint32_t mask, const Observer& by) {
-    if (mask == ~0u && accesses.bytes % word_bytes == 0 && note_cursors(accesses, by)) return;
+    const bool may_walk = mask == ~0u && accesses.bytes % word_bytes == 0 && !accesses.by;
+    if (may_walk && note_cursors(accesses, by)) return;
     const std::uint64_t first = (accesses.begin + accesses.least) >> line_shift,
                         last = (accesses.begin + accesses.most) >> line_shift;
     if (mask == ~0u && accesses.bytes == word_bytes && ShadowMemory::are_near(first, last))
