@@ -9,8 +9,8 @@ namespace {
 
 // Where the lanes of an access lie farther apart, most have a line of their own, and each is noted by itself.
 constexpr std::uint64_t most_pattern_lines = 64;
-// Several words of a lane are no irregular access: rows that lanes share are looked for far apart.
-constexpr std::uint64_t most_pattern_lines_of_rows = std::uint64_t{1} << 20;
+// Copies are of rows, which lanes share, however far apart.
+constexpr std::uint64_t most_pattern_lines_of_copies = std::uint64_t{1} << 20;
 
 }  // namespace
 
@@ -67,8 +67,7 @@ inline bool RaceShadow::note_pattern(const LaneAccesses& accesses, std::uint32_t
         });
     }
     const std::uint64_t first_line = (accesses.begin + least) >> line_shift;
-    const std::uint64_t most_lines =
-        accesses.bytes > word_bytes ? most_pattern_lines_of_rows : most_pattern_lines;
+    const std::uint64_t most_lines = accesses.by ? most_pattern_lines_of_copies : most_pattern_lines;
     if (((accesses.begin + most) >> line_shift) - first_line >= most_lines) return false;
     const AccessPattern* const pattern = patterns_->find(
         accesses, mask, static_cast<std::uint32_t>(accesses.begin - (first_line << line_shift)), *shapes_);
