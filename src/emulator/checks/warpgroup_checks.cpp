@@ -83,8 +83,10 @@ void WarpgroupChecks::finish_registers(std::uint32_t groups) {
                   [&](const PendingCopy& one) { return one.of.group <= groups && one.spoiled_pc == no_pc; });
     mark_copies();
     const auto is_complete = [&](const PendingWgmma& one) { return one.group <= groups; };
+    const Frame* cleared = nullptr;
     for (const PendingWgmma& one : pending_wgmma_) {
-        if (!is_complete(one)) continue;
+        if (!is_complete(one) || one.frame == cleared) continue;
+        cleared = one.frame;
         for (Fragment& fragment : one.frame->states.fragments)
             fragment.accumulates = fragment.is_read = false;
     }

@@ -258,6 +258,13 @@ bool RaceShadow::find_races(const Record& before, std::uint32_t words, const Obs
                             const Touch& touch) {
     const unsigned unit = is_by_bytes(before) || is_by_bytes(touch.record) ? 1 : word_bytes;
     const AccessInfo& info = memory_->info(before.id);
+    if (before.form() <= Form::bytes) {  // by one lane: of all words the same is known
+        const Epoch of = epoch(info.agent(), before.lane(), info.time);
+        const bool is_reading = is_read(info.kind());
+        if (by.lane == any_lane ? by.common->covers(of, is_reading)
+                                : order_->knows(by.agent, by.lane, of, is_reading))
+            return true;
+    }
     bool none = true;
     each_bit(words, [&](unsigned word) {
         for (unsigned byte = word * word_bytes; byte < (word + 1) * word_bytes; byte += unit) {
