@@ -269,7 +269,7 @@ void Verifier::parameter_bytes(std::span<const Statement::Parameter> parameters)
     }
 }
 
-void Verifier::declare_parameters(const Statement& f) {
+void Verifier::declare_parameters(const Statement& f, const std::vector<Token>& tokens) {
     const bool is_entry = f.is_entry(), is_definition = f.is_definition();
     const auto declare = [&](const Statement::Parameter& p, bool is_input) {
         if (!is_entry && p.space != ".reg" && p.space != ".param")
@@ -291,7 +291,6 @@ void Verifier::declare_parameters(const Statement& f) {
         if (before != nullptr && is_definition) redeclared(p.name, before);
     };
     const std::vector<Statement::Parameter> returns = f.return_parameters(), parameters = f.parameters();
-    const std::vector<Token> tokens = f.tokens();
     alignments(syntax::TokenView(f));
     parameter_shapes(f, returns, parameters);
     if (is_entry && linkage_of(tokens) != ".extern") parameter_bytes(parameters);
@@ -327,8 +326,7 @@ bool is_head_word(std::string_view word) {
 
 }  // namespace
 
-void Verifier::performance_directives(const Statement& f) {
-    const std::vector<Token> tokens = f.tokens();
+void Verifier::performance_directives(const Statement& f, const std::vector<Token>& tokens) {
     std::size_t depth = 0;
     for (std::size_t i = 0; i < tokens.size(); ++i) {
         depth += tokens[i].text == "(";

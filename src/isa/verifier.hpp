@@ -51,8 +51,8 @@ class Verifier : private InstructionVerifier {
                           std::span<const syntax::Statement::Parameter> parameters);
     void parameter_shape(const syntax::Statement& function, const syntax::Statement::Parameter& p);
     void parameter_bytes(std::span<const syntax::Statement::Parameter> parameters);
-    void declare_parameters(const syntax::Statement& function);
-    void performance_directives(const syntax::Statement& function);
+    void declare_parameters(const syntax::Statement& function, const std::vector<syntax::Token>& tokens);
+    void performance_directives(const syntax::Statement& function, const std::vector<syntax::Token>& tokens);
     void performance_directive(const syntax::Statement& function, const std::vector<syntax::Token>& tokens,
                                std::size_t at);
     void exclusive_directives(const syntax::Statement& function, const std::vector<syntax::Token>& tokens);

@@ -105,9 +105,10 @@ void Verifier::undefined_functions() {
 
 void Verifier::function(const Statement& f) {
     declare_function(f);
-    performance_directives(f);
+    const std::vector<Token> tokens = f.tokens();
+    performance_directives(f, tokens);
     symbols_.open();
-    declare_parameters(f);
+    declare_parameters(f, tokens);
     if (f.is_definition()) {
         enter(f);
         body(f);
