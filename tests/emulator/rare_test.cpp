@@ -53,14 +53,6 @@ const RareRow rare_rows[] = {
      ".reg .v4 .u32 v;\nmov.v4.u32 v, %tid;\nmov.u32 %r2, v.x;\nmov.v4.u32 {%r3, %r4, %r5, %r6}, "
      "%ntid;\nmad.lo.u32 %r2, %r3, 100, %r2;\nadd.u32 %r2, %r2, %r6;",
      [](u32 t) { return 6400 + t; }},
-    {"AVectorOfOne",
-     "mov.u32 %r3, %tid.x;\nmov.b32 %r2, {%r3};\nmov.b32 {%r4}, 1000;\nadd.u32 %r2, %r2, %r4;\n"
-     "mov.b64 %rd3, {%rd1};\nsub.u64 %rd3, %rd3, %rd1;\nmov.b64 {%rd4}, 0d3FF8000000000000;\n"
-     "add.u64 %rd3, %rd3, %rd4;\nmov.b64 {%r3, %r4}, %rd3;\nadd.u32 %r2, %r2, %r4;\n"
-     "mov.b16 {%h1}, 7;\nmov.b16 %h2, {%h1};\ncvt.u32.u16 %r3, %h2;\nadd.u32 %r2, %r2, %r3;\n"
-     "mov.b128 %q1, {%rd3, %rd4};\nmov.b128 %q2, {%q1};\n"
-     "mov.b128 {%rd3, %rd4}, %q2;\nmov.b64 {%r3, %r4}, %rd4;\nadd.u32 %r2, %r2, %r4;",
-     [](u32 t) { return t + 1000 + 2 * 0x3ff80000u + 7; }},
     {"PartsOfAFloatingPointConstant",  // of 1.5, 64 bits: 3ff8000000000000
      ".reg .f32 %f<5>;\nmov.v4.f32 {%f1, %f2, %f3, %f4}, 0f3FC00000;\nmov.b32 %r3, %f4;\n"
      "mov.v4.f32 {%f1, %f2, %f3, %f4}, 1.5;\nmov.b32 %r4, %f4;\nmov.v2.f32 {%f1, %f2}, 1.5;\n"

@@ -67,8 +67,7 @@ Expected<Draft> decode_mov(FunctionDecoder& decoder, const MatchedInstruction& i
     const auto &d = instruction.operands[0], &a = instruction.operands[1];
     const std::size_t to_parts = decoder.elements(d), from_parts = decoder.elements(a);
     const syntax::TypeRow& type = *syntax::find_type(type_of(instruction));
-    const bool has_vector = decoder.is_vector(d) || decoder.is_vector(a);
-    if (!has_vector && type.type != syntax::Type::b128) {
+    if (to_parts == 1 && from_parts == 1 && type.type != syntax::Type::b128) {
         Draft draft = TRY(decode_pure(decoder, instruction));
         draft.operation.is_copy = true;
         return draft;

@@ -43,13 +43,10 @@ ColumnFunction choose(std::uint32_t part_bytes, std::uint32_t parts) {
     switch (part_bytes * 8 + parts) {
         case 8 + 2: return F<std::uint8_t, 2>::function;
         case 8 + 4: return F<std::uint8_t, 4>::function;
-        case 16 + 1: return F<std::uint16_t, 1>::function;
         case 16 + 2: return F<std::uint16_t, 2>::function;
         case 16 + 4: return F<std::uint16_t, 4>::function;
-        case 32 + 1: return F<std::uint32_t, 1>::function;
         case 32 + 2: return F<std::uint32_t, 2>::function;
         case 32 + 4: return F<std::uint32_t, 4>::function;
-        case 64 + 1: return F<std::uint64_t, 1>::function;
         case 64 + 2: return F<std::uint64_t, 2>::function;
         case 64 + 4: return F<std::uint64_t, 4>::function;
         case 128 + 1: return F<Wide, 1>::function;
