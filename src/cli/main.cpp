@@ -15,8 +15,10 @@ namespace {
 
 std::string version_text() {
     const Assembler& assembler = default_assembler();
-    const std::string linker =
-        &assembler == nvjitlink() ? "" : fmt::format(", nvjitlink {}", nvjitlink()->version());
+    const std::string of_linker = nvjitlink()->version();
+    const std::string linker = &assembler == nvjitlink() ? ""
+                               : of_linker.empty()       ? ", no nvjitlink"
+                                                         : ", nvjitlink " + of_linker;
     const std::string nvrtc = nvrtc_version();
     return fmt::format("ptxgraft {} ({}, {} {}{})", PTXGRAFT_VERSION_STRING,
                        nvrtc.empty() ? "no NVRTC" : "NVRTC " + nvrtc, assembler.name(), assembler.version(),

@@ -262,22 +262,21 @@ bool AsyncChecks::note_copies(const Located& from, const Located& to, std::uint3
     return note_copied(from, mask, bytes, AccessKind::read, nullptr);
 }
 
-// Lanes that have committed equally often have one time.
+bool AsyncChecks::are_in_step(std::uint32_t mask) const {
+    if (!is_on_) return true;
+    Checker& checker = *warp_.cta().checker();
+    const WarpTime now = checker.copies(warp_.number(), first_lane(mask)).now;
+    return each_bit(mask, [&](unsigned lane) { return checker.copies(warp_.number(), lane).now == now; });
+}
+
+// Of lanes in step.
 bool AsyncChecks::note_copied(const Located& at, std::uint32_t mask, std::uint32_t bytes, AccessKind kind,
                               const StoredValues* values) {
     if (!is_on_) return true;
     Checker& checker = *warp_.cta().checker();
-    const unsigned warp = warp_.number(), copier = checker.agents.copier(warp);
-    for (std::uint32_t rest = mask, lanes = 0; rest != 0; rest &= ~lanes) {
-        const WarpTime now = checker.copies(warp, first_lane(rest)).now;
-        lanes = 0;
-        each_bit(rest,
-                 [&](unsigned lane) { lanes |= (checker.copies(warp, lane).now == now ? 1u : 0u) << lane; });
-        if (!warp_.checks().races().note_accesses(
-                lanes, at, bytes, {.kind = kind, .values = values, .by = epoch(copier, 0, now)}))
-            return false;
-    }
-    return true;
+    const unsigned warp = warp_.number();
+    const Epoch by = epoch(checker.agents.copier(warp), 0, checker.copies(warp, first_lane(mask)).now);
+    return warp_.checks().races().note_accesses(mask, at, bytes, {.kind = kind, .values = values, .by = by});
 }
 
 void AsyncChecks::commit_copies(std::uint32_t mask) {

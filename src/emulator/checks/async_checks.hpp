@@ -80,6 +80,8 @@ class AsyncChecks {
     // --- cp.async
 
     [[nodiscard]] bool note_copy(const Access& access, const CopiedPiece& piece, unsigned lane);
+    /// All these lanes' copies belong to groups of one number, so that they may be noted together.
+    [[nodiscard]] bool are_in_step(std::uint32_t mask) const;
     /// Lanes copy `bytes` bytes each, from global to shared memory, which are where the offsets say.
     [[nodiscard]] bool note_copies(const Located& from, const Located& to, std::uint32_t bytes,
                                    std::uint32_t mask);

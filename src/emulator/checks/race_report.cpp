@@ -162,9 +162,12 @@ const std::byte* RaceChecks::stored_by_other(const Race& race, const RacingAcces
     const unsigned lane = race.other.lane;
     const Located& at = access.at;
     const std::uint64_t offset = race.address - at.begin;
-    const unsigned agent = access.by ? access.by->agent : warp_.number();
-    const bool is_of_instruction = access.values != nullptr && race.other.agent == agent &&
-                                   race.pc == warp_.pc() && (access.mask >> lane & 1) != 0;
+    // What works for the lanes asynchronously may have stored before: that is in memory.
+    const bool is_by_agent = access.by ? race.other.agent == access.by->agent &&
+                                             race.other.time == access.by->time && lane != race.lane
+                                       : race.other.agent == warp_.number();
+    const bool is_of_instruction =
+        access.values != nullptr && is_by_agent && race.pc == warp_.pc() && (access.mask >> lane & 1) != 0;
     if (is_of_instruction && offset - at.offsets[lane] < access.bytes &&
         access.bytes - (offset - at.offsets[lane]) >= race.bytes)
         return access.values->of(lane) + (offset - at.offsets[lane]);

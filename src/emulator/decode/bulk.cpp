@@ -105,6 +105,15 @@ Expected<Draft> decode_replace(FunctionDecoder& decoder, const MatchedInstructio
     return draft.input(constant);
 }
 
+// tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.scope.sync.aligned [dst], [src], 128
+Expected<Draft> decode_tensormap_copy(FunctionDecoder& decoder, const MatchedInstruction& instruction) {
+    const Fence fence{.semantics = semantics_of(instruction, Semantics::acq_rel),
+                      .reach = reach_of(instruction)};
+    Draft draft(execute_tensormap_copy, fence.bits());
+    TRY(decoder.bind(draft, instruction));
+    return draft;
+}
+
 constexpr InstructionRow bulk_instructions[] = {
     {"cp.async.bulk", decode_bulk},
     {"cp.reduce.async.bulk", decode_bulk},
@@ -119,7 +128,7 @@ constexpr InstructionRow bulk_instructions[] = {
     {"st.async", decode_async_store},
     {"red.async", decode_async_store},
     {"tensormap.replace", decode_replace},
-    {"tensormap.cp_fenceproxy", decode_bound<execute_tensormap_copy>},
+    {"tensormap.cp_fenceproxy", decode_tensormap_copy},
 };
 
 }  // namespace

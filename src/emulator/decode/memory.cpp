@@ -127,19 +127,26 @@ Expected<Draft> decode_rank(FunctionDecoder& decoder, const MatchedInstruction& 
     return draft;
 }
 
+Fence ordering_fence(const MatchedInstruction& instruction) {
+    return {.semantics = semantics_of(instruction, Semantics::acq_rel), .reach = reach_of(instruction)};
+}
+
 // Memory is in order here: fences say what others may rely on. membar.level is a fence.sc.
 Expected<Draft> decode_fence(FunctionDecoder&, const MatchedInstruction& instruction) {
-    const Fence fence{.semantics = semantics_of(instruction, Semantics::acq_rel),
-                      .reach = reach_of(instruction),
-                      .only_mbarrier_inits = instruction.has(".mbarrier_init")};
+    Fence fence = ordering_fence(instruction);
+    fence.only_mbarrier_inits = instruction.has(".mbarrier_init");
     return Draft(execute_fence, fence.bits());
 }
 
 // Of the proxies the async proxy alone has an order of its own; of the one that reads tensor maps it is known
-// whether a fence comes behind a change.
+// whether a fence comes behind a change. Its fences order as others of their semantics (PTX ISA 9.7.13.4).
 Expected<Draft> decode_proxy_fence(FunctionDecoder& decoder, const MatchedInstruction& instruction) {
-    if (instruction.has(".tensormap::generic") && instruction.has(".acquire"))
-        return decode_bound<execute_tensormap_fence>(decoder, instruction);
+    if (instruction.has(".tensormap::generic")) {
+        Draft draft(instruction.has(".acquire") ? execute_tensormap_fence : execute_fence,
+                    ordering_fence(instruction).bits());
+        if (instruction.has(".acquire")) TRY(decoder.bind(draft, instruction));
+        return draft;
+    }
     const bool is_async = std::ranges::any_of(
         instruction.modifiers, [](std::string_view word) { return word.starts_with(".async"); });
     return Draft(is_async ? execute_proxy_fence : execute_nothing);

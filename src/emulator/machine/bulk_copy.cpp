@@ -411,10 +411,10 @@ Flow execute_tensormap_replace(Warp& warp, const Operation& operation, std::uint
     });
 }
 
-// .sync.aligned: the lanes of a warp copy one map together.
+// .sync.aligned: the lanes of a warp copy one map together. Then comes its fence.
 Flow execute_tensormap_copy(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const Ref* const refs = warp.operands(operation);
-    return for_each(warp, mask & (0 - mask), [&](const Lane& lane) {
+    const Flow copied = for_each(warp, mask & (0 - mask), [&](const Lane& lane) {
         std::byte* const to =
             lane.range(Space::global, lane.value(refs[0]), sizeof(TensorMap), 64, Use::write);
         const std::byte* const from =
@@ -425,10 +425,13 @@ Flow execute_tensormap_copy(Warp& warp, const Operation& operation, std::uint32_
         warp.checks().async().change_tensor_map(Space::global, lane.value(refs[0]), lane.lane);
         return true;
     });
+    warp.checks().races().fence(Fence::of(operation.extra), mask);
+    return copied;
 }
 
 Flow execute_tensormap_fence(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const Ref* const refs = warp.operands(operation);
+    warp.checks().races().fence(Fence::of(operation.extra), mask);
     return for_each(warp, mask, [&](const Lane& lane) {
         warp.checks().async().fence_tensor_map(lane.value(refs[0]), lane.lane);
         return true;

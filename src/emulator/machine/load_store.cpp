@@ -246,8 +246,8 @@ Execute store_operation(std::uint32_t bytes) {
 
 namespace {
 
-// All lanes' copies at once, where each copies all its bytes and nothing is wrong with any; else nothing is
-// done.
+// All lanes' copies at once, where each copies all its bytes, nothing is wrong with any, and all are in step;
+// else nothing is done.
 std::optional<Flow> copy_together(Warp& warp, const Operation& operation, std::uint32_t mask) {
     const Access& access = access_of(warp, operation);
     const Ref* const refs = warp.operands(operation) + (access.has_base ? 1 : 0);
@@ -257,7 +257,7 @@ std::optional<Flow> copy_together(Warp& warp, const Operation& operation, std::u
     std::byte* const target = warp.memory().locate(access, operation, mask, Use::write, to);
     const std::byte* const source =
         target != nullptr ? warp.memory().locate_global(refs[0], bytes, mask, from) : nullptr;
-    if (source == nullptr) return {};
+    if (source == nullptr || !warp.checks().async().are_in_step(mask)) return {};
     if (!warp.checks().async().note_copies(from, to, bytes, mask)) return Flow::fail;
     each_bit(mask, [&](unsigned lane) {
         std::memcpy(target + to.offsets[lane], source + from.offsets[lane], bytes);

@@ -128,9 +128,10 @@ void RaceShadow::note_lanes(const LaneAccesses& accesses, std::uint32_t mask, co
     if (may_walk && note_cursors(accesses, by)) return;
     const std::uint64_t first = (accesses.begin + accesses.least) >> line_shift,
                         last = (accesses.begin + accesses.most) >> line_shift;
-    if (mask == ~0u && accesses.bytes == word_bytes && ShadowMemory::are_near(first, last))
+    if (mask == ~0u && accesses.bytes == word_bytes && !accesses.by && ShadowMemory::are_near(first, last))
         return note_near_words(accesses, by);
-    if (accesses.bytes != word_bytes || is_one_lane(mask))
+    // Words are not looked at as those of a thread, which accesses one after the other, where it is not one.
+    if (accesses.bytes != word_bytes || is_one_lane(mask) || accesses.by)
         return each_bit(mask, [&](unsigned lane) {
             note_bytes(accesses.begin + accesses.offsets[lane], accesses.bytes, by, lane);
         });
