@@ -430,7 +430,8 @@ TEST(Race, CopiesForTheLanesOfAWarp) {
     unsigned races = 0, clean = 0;
     constexpr Style styles[] = {{1000, 10, 5, 0, 0, 0, 0, 10}, {1000, 4, 4, 4, 12, 0, 0, 30},
                                 {990, 10, 5, 5, 0, 0, 0, 50},  {1000, 2, 0, 0, 4, 1u << 15, 0, 50},
-                                {1000, 1, 1, 1, 6, 0, 0, 5},   {1000, 3, 2, 2, 12, 0, 30, 20}};
+                                {1000, 1, 1, 1, 6, 0, 0, 5},   {1000, 3, 2, 2, 12, 0, 30, 20},
+                                {800, 3, 1, 1, 1, 0, 0, 90}};
     for (std::uint64_t seed = 1; seed <= 600 && !testing::Test::HasFailure(); ++seed) {
         SCOPED_TRACE(seed);
         Kernel kernel(seed, styles[seed % std::size(styles)]);
