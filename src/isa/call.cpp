@@ -21,17 +21,12 @@ using syntax::Statement;
 
 namespace {
 
-bool is_handle(const Statement::Parameter& formal) {
-    const syntax::TypeRow* const type = syntax::find_type(formal.type);
-    return type != nullptr && type->group == syntax::TypeGroup::opaque;
-}
-
 // What ptxas passes to no function and returns from none: scalar predicates, integers of 8 and 16 bits, and
 // handles. Bits and floats of their width go, and arrays and vectors.
 bool is_never_passed(const Statement::Parameter& formal) {
     const RegisterType type = type_of(formal.type);
     if (formal.count != 0 || formal.is_open || formal.vector != 1) return false;
-    if (type == RegisterType::none) return is_handle(formal);
+    if (type == RegisterType::none) return syntax::is_handle(formal.type);
     return info(type).kind == TypeClass::pred ||
            (info(type).kind == TypeClass::integer && info(type).bits < 32);
 }
@@ -166,7 +161,8 @@ void InstructionVerifier::check_arguments(std::span<const Operand> given,
     }
     for (std::size_t k = 0; k < given.size(); ++k) {
         const Operand& operand = given[k];
-        const bool is_unread_handle = operand.kind() == OperandKind::sink && is_handle(formal[k]);
+        const bool is_unread_handle =
+            operand.kind() == OperandKind::sink && syntax::is_handle(formal[k].type);
         if (setting_.has_abi && is_never_passed(formal[k]) && !is_unread_handle) {
             never_passed(operand, formal[k], what, k, name);
             continue;

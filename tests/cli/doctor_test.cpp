@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "ptxgraft/link.hpp"
 #include "support/cli.hpp"
 #include "support/paths.hpp"
 
@@ -103,7 +104,7 @@ TEST_F(Cli, TheDoctorFindsAPythonPackageAndAPtxas) {
     EXPECT_EQ(ptxas.at("found"), "13.9.1, " + (folder_ / "ptxas").string());
 }
 
-// Sets a variable of the environment, which had no value before, for the time of a scope.
+// Sets a variable of the environment for the time of a scope; then it has no value.
 struct Setting {
     Setting(const char* of, const std::string& value) : name(of) { setenv(name, value.c_str(), 1); }
     Setting(const Setting&) = delete;
@@ -122,7 +123,8 @@ TEST_F(Cli, NvrtcAndNvJitLinkAreLoadedByWhatUsesThem) {
     };
     write_file("empty.cu", "");
     EXPECT_EQ(loads(ptxgraft({"verify", "affine.ptx"})), std::pair(false, false));
-    EXPECT_EQ(loads(ptxgraft({"graft", "affine.ptx", "-o", "affine.cubin"})), std::pair(false, false));
+    const bool links = nvptxcompiler() == nullptr;  // where there is none nvJitLink assembles
+    EXPECT_EQ(loads(ptxgraft({"graft", "affine.ptx", "-o", "affine.cubin"})), std::pair(links, links));
     EXPECT_EQ(loads(ptxgraft({"compile", "empty.cu"})), std::pair(true, false));
     EXPECT_EQ(loads(ptxgraft({"--version"})), std::pair(true, true));
 }
@@ -134,7 +136,8 @@ TEST_F(Cli, WithoutNvrtcAndNvJitLinkTheRestWorks) {
         write_file((fs::path("libraries") / name).string(), "");
     const Setting setting("LD_LIBRARY_PATH", (folder_ / "libraries").string());
     EXPECT_EQ(ptxgraft({"verify", "affine.ptx"}).status, 0);
-    EXPECT_EQ(ptxgraft({"graft", "affine.ptx", "-o", "affine.cubin"}).status, 0);
+    const int assembled = nvptxcompiler() != nullptr ? 0 : 1;
+    EXPECT_EQ(ptxgraft({"graft", "affine.ptx", "-o", "affine.cubin"}).status, assembled);
     write_file("empty.cu", "");
     const Result compiled = ptxgraft({"compile", "empty.cu"});
     EXPECT_EQ(compiled.status, 1);
@@ -143,7 +146,7 @@ TEST_F(Cli, WithoutNvrtcAndNvJitLinkTheRestWorks) {
     const Result linked = ptxgraft({"graft", "affine.ptx", "-o", "affine.cubin", "--assembler", "nvjitlink"});
     EXPECT_EQ(linked.status, 1);
     EXPECT_THAT(linked.err, HasSubstr("cannot be loaded: "));
-    EXPECT_THAT(ptxgraft({"--version"}).out, AllOf(HasSubstr("(no NVRTC, "), HasSubstr(", no nvjitlink)")));
+    EXPECT_THAT(ptxgraft({"--version"}).out, HasSubstr("(no NVRTC, nv"));
     const auto all = findings(ptxgraft({"doctor", "--json"}));
     EXPECT_EQ(all.at("NVRTC").at("state"), "broken");
     EXPECT_THAT(all.at("NVRTC").at("found").get<std::string>(), HasSubstr("file too short"));

@@ -107,9 +107,7 @@ Expected<Draft> decode_replace(FunctionDecoder& decoder, const MatchedInstructio
 
 // tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.scope.sync.aligned [dst], [src], 128
 Expected<Draft> decode_tensormap_copy(FunctionDecoder& decoder, const MatchedInstruction& instruction) {
-    const Fence fence{.semantics = semantics_of(instruction, Semantics::acq_rel),
-                      .reach = reach_of(instruction)};
-    Draft draft(execute_tensormap_copy, fence.bits());
+    Draft draft(execute_tensormap_copy, fence_of(instruction).bits());
     TRY(decoder.bind(draft, instruction));
     return draft;
 }

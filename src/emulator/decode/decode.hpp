@@ -48,6 +48,7 @@ namespace ptxgraft::emulator {
 /// .sem or .volatile; `none` without one.
 [[nodiscard]] Semantics semantics_of(const syntax::Instruction& instruction, Semantics none);
 [[nodiscard]] Reach reach_of(const syntax::Instruction& instruction);
+[[nodiscard]] Fence fence_of(const syntax::Instruction& instruction);  ///< .acq_rel, where it does not say
 /// .v2, .v4, .v8; 1 without one.
 [[nodiscard]] std::uint8_t vector_of(const syntax::Instruction& instruction);
 

@@ -127,13 +127,9 @@ Expected<Draft> decode_rank(FunctionDecoder& decoder, const MatchedInstruction& 
     return draft;
 }
 
-Fence ordering_fence(const MatchedInstruction& instruction) {
-    return {.semantics = semantics_of(instruction, Semantics::acq_rel), .reach = reach_of(instruction)};
-}
-
 // Memory is in order here: fences say what others may rely on. membar.level is a fence.sc.
 Expected<Draft> decode_fence(FunctionDecoder&, const MatchedInstruction& instruction) {
-    Fence fence = ordering_fence(instruction);
+    Fence fence = fence_of(instruction);
     fence.only_mbarrier_inits = instruction.has(".mbarrier_init");
     return Draft(execute_fence, fence.bits());
 }
@@ -143,7 +139,7 @@ Expected<Draft> decode_fence(FunctionDecoder&, const MatchedInstruction& instruc
 Expected<Draft> decode_proxy_fence(FunctionDecoder& decoder, const MatchedInstruction& instruction) {
     if (instruction.has(".tensormap::generic")) {
         Draft draft(instruction.has(".acquire") ? execute_tensormap_fence : execute_fence,
-                    ordering_fence(instruction).bits());
+                    fence_of(instruction).bits());
         if (instruction.has(".acquire")) TRY(decoder.bind(draft, instruction));
         return draft;
     }

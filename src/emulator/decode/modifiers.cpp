@@ -41,6 +41,10 @@ Reach reach_of(const Instruction& instruction) {
     return instruction.has(".cta") ? Reach::cta : Reach::cluster;
 }
 
+Fence fence_of(const Instruction& instruction) {
+    return {.semantics = semantics_of(instruction, Semantics::acq_rel), .reach = reach_of(instruction)};
+}
+
 std::uint8_t vector_of(const Instruction& instruction) {
     const std::string_view word = one_of(instruction, {".v2", ".v4", ".v8"});
     return word.empty() ? std::uint8_t{1} : static_cast<std::uint8_t>(word[2] - '0');
