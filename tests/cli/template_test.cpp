@@ -162,6 +162,21 @@ TEST_F(Cli, TemplateLaunchesHaveNullPointers) {
         HasSubstr("--null: no tensor a may be a null pointer"));
 }
 
+// A tensor map that nothing uses, because the rows of c are not aligned for one, is not larger than c either.
+TEST_F(Cli, TemplateLaunchesHaveMapsWithinTheirTensors) {
+    for (const char* name : {"gemm/wgmma", "gemm/quantised"}) {
+        ASSERT_EQ(ptxgraft({"template", name, "--dims", "m=1,n=1,k=16,batch=3", "--set", "output=bf16",
+                            "--launch", "dir", "--inputs", "7"})
+                      .status,
+                  0)
+            << name;
+        const Result ran =
+            ptxgraft({"run", "dir/kernel.ptx", "--launch", "dir/launch.json", "--device", "emulator"});
+        EXPECT_EQ(ran.status, 0) << name << ran.err;
+        fs::remove_all("dir");
+    }
+}
+
 TEST_F(Cli, TryComparesWithTheReference) {
     const Result right = ptxgraft({"try", "gemm/simt", "--dims", "m=9,n=7,k=5", "--expr",
                                    "epilogue=acc = max(acc + bias, 0.0)", "--device", "emulator"});
