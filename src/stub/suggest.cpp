@@ -1,4 +1,4 @@
-// Suggestions for unknown words: names that begin with them, or else those nearest to them.
+// Suggestions for unknown words: names that say more than they do, or else those nearest to them.
 
 #include "stub/suggest.hpp"
 
@@ -15,12 +15,29 @@ namespace {
 // The types that most programs are about come first.
 int rank(std::string_view name) { return name.ends_with(".f32") ? 0 : name.ends_with("32") ? 1 : 2; }
 
-// `add` for `add.f32`: the shortest names that begin so.
+// What stands before the first dot; `text` goes on behind it.
+std::string_view take_part(std::string_view& text) {
+    const std::string_view part = text.substr(0, text.find('.'));
+    text.remove_prefix(std::min(text.size(), part.size() + 1));
+    return part;
+}
+
+// Whether the name has the word's parts in their order, the first one first: `fma.rn.f32` has those of `fma.f32`.
+bool has_parts(std::string_view name, std::string_view word) {
+    if (take_part(name) != take_part(word)) return false;
+    while (!word.empty()) {
+        const std::string_view part = take_part(word);
+        while (take_part(name) != part)
+            if (name.empty()) return false;
+    }
+    return true;
+}
+
+// `add` for `add.f32`, `fma.f32` for `fma.rn.f32`: the shortest names that have its parts.
 std::vector<std::string_view> completions(std::string_view word, std::span<const std::string_view> names) {
     std::vector<std::string_view> found;
     for (const std::string_view name : names)
-        if (name.size() > word.size() && name.starts_with(word) && name[word.size()] == '.')
-            found.push_back(name);
+        if (name.size() > word.size() && has_parts(name, word)) found.push_back(name);
     std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
         return a.size() != b.size() ? a.size() < b.size() : rank(a) < rank(b);
     });
