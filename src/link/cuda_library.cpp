@@ -5,14 +5,49 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
 namespace ptxgraft::link {
 namespace {
+
+// The folders that what this code is linked into searches for what it needs: LD_LIBRARY_PATH, its run path, the
+// system's.
+std::vector<std::string> own_folders() {
+    Dl_info self = {};
+    if (::dladdr(reinterpret_cast<const void*>(&own_folders), &self) == 0) return {};
+    void* handle = ::dlopen(self.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    if (handle == nullptr) handle = ::dlopen(nullptr, RTLD_LAZY);  // linked into the program
+    Dl_serinfo size = {};
+    if (handle == nullptr || ::dlinfo(handle, RTLD_DI_SERINFOSIZE, &size) != 0) return {};
+    const auto bytes = std::make_unique<std::max_align_t[]>(size.dls_size / sizeof(std::max_align_t) + 1);
+    auto* const list = reinterpret_cast<Dl_serinfo*>(bytes.get());
+    list->dls_size = size.dls_size;
+    list->dls_cnt = size.dls_cnt;
+    if (::dlinfo(handle, RTLD_DI_SERINFO, list) != 0) return {};
+    std::vector<std::string> folders;
+    for (unsigned i = 0; i < list->dls_cnt; ++i)
+        folders.emplace_back((&list->dls_serpath[0])[i].dls_name);
+    return folders;
+}
+
+// dlopen searches the folders of its caller. Where something stands between, as AddressSanitizer does, that
+// is not this code: so its folders are tried first.
+void* open_library(const char* file) {
+    constexpr int mode = RTLD_NOW | RTLD_LOCAL;
+    if (void* const loaded = ::dlopen(file, mode | RTLD_NOLOAD)) return loaded;
+    for (const std::string& folder : own_folders())
+        if (void* const opened = ::dlopen((folder + "/" + file).c_str(), mode)) return opened;
+    return ::dlopen(file, mode);
+}
 
 // Looks up functions of one library; keeps why one is missing.
 class Library {
   public:
     Library(const char* what, const char* file)
-        : what_(what), file_(file), handle_(::dlopen(file, RTLD_NOW | RTLD_LOCAL)) {
+        : what_(what), file_(file), handle_(open_library(file)) {
         if (handle_ == nullptr) problem_ = fmt::format("{} cannot be loaded: {}", what_, ::dlerror());
     }
     template <class Function> void find(Function*& function, const char* name) {
