@@ -527,7 +527,7 @@ TEST(BulkCopy, WhatIsNotWaitedForIsNotKnown) {
         {init + fill + fence + "bar.sync 0;\n" + store + wait_group, Errc::ok, ""},
         {init + fill + "bar.sync 0;\n@%p3 " + fence + store + wait_group, Errc::ok, ""},
         {init + fill + "bar.sync 0;\n" + store + wait_group, Errc::data_race,
-         "no fence.proxy.async comes between"},
+         "no fence.proxy.async for shared memory comes between"},
         {init + fill + fence + store + wait_group, Errc::data_race, "are not ordered"},
         {init + fill + fence + "bar.sync 0;\n" + store + wait_read + overwrite, Errc::ok, ""},
         {init + fill + fence + "bar.sync 0;\n" + store + overwrite, Errc::data_race,

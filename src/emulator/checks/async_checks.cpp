@@ -23,12 +23,14 @@ void AsyncChecks::begin_store(unsigned lane) {
     ThreadBulkStores& stores = checker.issue_bulk_store(warp_.number(), lane);
     reads_ = stores.reads;
     writes_ = stores.writes();
+    proxy_ = Proxy::async;
     stores.issued = checker.order.now(reads_.agent);
     stores.pc = warp_.pc();
 }
 
-void AsyncChecks::begin_copy(unsigned lane) {
+void AsyncChecks::begin_copy(unsigned lane, Proxy proxy) {
     if (!is_on_) return;
+    proxy_ = proxy;
     Checker& checker = *warp_.cta().checker();
     known_ = Clock(checker.order.size());
     checker.order.release(warp_.number(), 1u << lane, false, known_);
@@ -57,18 +59,20 @@ bool AsyncChecks::note_async_order(Space space, std::uint64_t address, unsigned 
     Located at;
     warp_.memory().describe(space, address, lane, at);
     Checker& checker = *warp_.cta().checker();
-    if (at.is_shared && reads) {
-        const auto unfenced = checker.shared_races.unfenced_write(at.begin, at.begin + bytes,
-                                                                  checker.order.fenced(warp_.number(), lane),
-                                                                  checker.agents.async_proxy());
-        if (unfenced && !warp_.checks().races().report_unfenced(*unfenced, lane, "copy")) return false;
-    }
     if (!at.is_shared && !at.is_global) return true;
+    RaceChecks& races = warp_.checks().races();
     RaceShadow& shadow = at.is_shared ? checker.shared_races : checker.global_races;
+    if (proxy_ == Proxy::async) {
+        const FencedSpace space = at.is_shared ? FencedSpace::shared : FencedSpace::global;
+        const auto unfenced =
+            shadow.unfenced_write(at.begin, at.begin + bytes,
+                                  checker.order.fenced(space, warp_.number(), lane), checker.agents.async_proxy());
+        if (unfenced && !races.report_unfenced(*unfenced, space, lane, "copy")) return false;
+    }
     const ProxyLane& as = reads ? reads_ : writes_;
     const Accessor by{epoch(as.agent, as.lane, checker.order.access(as.agent)), warp_.number(), lane};
     if (!shadow.note(at.begin, at.begin + bytes, kind, by, warp_.pc())) return true;
-    return warp_.checks().races().report_races(
+    return races.report_races(
         EmulatorCheck::async, shadow.found(),
         {.at = at, .bytes = static_cast<std::uint32_t>(bytes), .kind = kind, .lane = lane});
 }
@@ -184,8 +188,12 @@ bool AsyncChecks::check_bulk_stores() {
                            warp_.checks().races().thread_of(warp, lane)));
 }
 
-void AsyncChecks::fence_proxy(std::uint32_t mask) {
-    if (is_on_) warp_.cta().checker()->order.fence_proxy(warp_.number(), mask, mask == warp_.live());
+void AsyncChecks::fence_proxy(std::uint32_t mask, const ProxyFence& fence) {
+    if (!is_on_) return;
+    Order& order = warp_.cta().checker()->order;
+    const bool all = mask == warp_.live();
+    if (fence.shared) order.fence_proxy(FencedSpace::shared, warp_.number(), mask, all);
+    if (fence.global) order.fence_proxy(FencedSpace::global, warp_.number(), mask, all);
 }
 
 // --- tensor maps (PTX ISA 9.7.13.4)

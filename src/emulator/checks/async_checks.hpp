@@ -23,6 +23,10 @@ struct CopiedPiece {
     const std::byte* bytes = nullptr;  ///< and what will be
 };
 
+/// Which proxy something asynchronous works in: copies in the async proxy, st.async and red.async in that of
+/// other stores.
+enum class Proxy : std::uint8_t { generic, async };
+
 class AsyncChecks {
   public:
     explicit AsyncChecks(Warp& warp) : warp_(warp) {}
@@ -35,8 +39,8 @@ class AsyncChecks {
     /// What the lane did, and what happened before that, happens before the copy. Bulk groups say that a
     /// store is complete.
     void begin_store(unsigned lane);
-    /// Mbarriers say that others are: each of its own part.
-    void begin_copy(unsigned lane);
+    /// Mbarriers say that others are: each of its own part. A store is of the generic proxy.
+    void begin_copy(unsigned lane, Proxy proxy = Proxy::async);
     void begin_part(Space space, std::uint64_t mbarrier);
     /// The proxy accesses a range in one piece of memory.
     [[nodiscard]] bool note_async(Space space, std::uint64_t address, unsigned lane, std::uint64_t bytes,
@@ -48,9 +52,9 @@ class AsyncChecks {
     void wait_bulk_groups(std::uint32_t mask, const BulkWait& wait);
     /// Where the CTA has ended: its threads have waited for their bulk stores.
     [[nodiscard]] bool check_bulk_stores();
-    /// fence.proxy.async: what happens behind it may have the async proxy see what the lanes did, and what
-    /// happened before that.
-    void fence_proxy(std::uint32_t mask);
+    /// fence.proxy.async: what happens behind it may have the async proxy see what the lanes did in these
+    /// spaces, and what happened before that.
+    void fence_proxy(std::uint32_t mask, const ProxyFence& fence);
 
     // --- tensor maps, which tensormap.replace and tensormap.cp_fenceproxy change
 
@@ -94,6 +98,7 @@ class AsyncChecks {
 
     Warp& warp_;
     bool is_on_ = false;
+    Proxy proxy_ = Proxy::async;
     ProxyLane reads_, writes_;  // which copies now
     Clock known_;               // to who waits for the copy: what the lane knew and did before it
 };

@@ -40,9 +40,11 @@ Checker::Checker(const Agents& all, std::size_t shadow_bytes, std::unique_ptr<Ra
 void Checker::begin() {
     order.begin();
     synchronisation.begin();
-    shared_races.begin(shadow_bytes_,
-                       agents.is_synchronous() ? RaceShadow::Fences::ignored : RaceShadow::Fences::kept);
-    global_races.begin(shadow_bytes_);
+    const auto fenced = [this](FencedSpace space) {
+        return agents.is_synchronous() ? std::nullopt : std::optional(space);
+    };
+    shared_races.begin(shadow_bytes_, fenced(FencedSpace::shared));
+    global_races.begin(shadow_bytes_, fenced(FencedSpace::global));
     arrived.clear();
     complete.clear();
     done.clear();

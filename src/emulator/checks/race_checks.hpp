@@ -95,7 +95,8 @@ class RaceChecks {
     [[nodiscard]] bool report_races(EmulatorCheck of, std::span<const Race> races,
                                     const RacingAccess& access);
     /// A write of shared memory that the async proxy may not see: no proxy fence comes behind it.
-    [[nodiscard]] bool report_unfenced(const Race& write, unsigned lane, std::string_view what);
+    [[nodiscard]] bool report_unfenced(const Race& write, FencedSpace space, unsigned lane,
+                                       std::string_view what);
     [[nodiscard]] StrongOperation strong_operation(const Access& access, std::uint32_t mask,
                                                    bool is_update) const;
     /// What the other access of a race stored, if it is a store.

@@ -108,12 +108,14 @@ std::string RaceChecks::describe_other(const Race& race, unsigned lane) const {
                        thread_of(warp, who.lane));
 }
 
-bool RaceChecks::report_unfenced(const Race& write, unsigned lane, std::string_view what) {
+bool RaceChecks::report_unfenced(const Race& write, FencedSpace space, unsigned lane, std::string_view what) {
     WarpChecks& checks = warp_.checks();
+    const std::string_view memory = space == FencedSpace::shared ? "shared" : "global";
     return checks.report({EmulatorCheck::async, Errc::data_race, warp_.pc(), write.pc}, 1u << lane, [&] {
         return fmt::format(
-            "shared memory was written on line {}, and no fence.proxy.async comes between that and this {}",
-            checks.line_of(write.pc), what);
+            "{} memory was written on line {}, and no fence.proxy.async for {} memory comes between that and "
+            "this {}",
+            memory, checks.line_of(write.pc), memory, what);
     });
 }
 

@@ -343,7 +343,7 @@ bool WarpgroupChecks::note_wgmma(const Operation& operation, const WgmmaOperands
         Clock known(checker.order.size());
         checker.order.release(warp_.number(), warp_.live(), true, known);
         checker.order.acquire(warpgroup, warp_.live(), true, known);
-        const VectorClock fenced = checker.order.fenced(warpgroup);
+        const VectorClock fenced = checker.order.fenced(FencedSpace::shared, warpgroup);
         for (const SharedRange& range : reads.ranges)
             if (!note_range(range, shared, warpgroup, fenced)) return false;
     }
@@ -373,7 +373,7 @@ bool WarpgroupChecks::note_range(const SharedRange& range, const Located& shared
         return false;
     const auto unfenced =
         checker.shared_races.unfenced_write(begin, end, fenced, checker.agents.async_proxy());
-    return !unfenced || races.report_unfenced(*unfenced, 0, "wgmma.mma_async");
+    return !unfenced || races.report_unfenced(*unfenced, FencedSpace::shared, 0, "wgmma.mma_async");
 }
 
 }  // namespace ptxgraft::emulator

@@ -143,9 +143,15 @@ Expected<Draft> decode_proxy_fence(FunctionDecoder& decoder, const MatchedInstru
         if (instruction.has(".acquire")) TRY(decoder.bind(draft, instruction));
         return draft;
     }
-    const bool is_async = std::ranges::any_of(
-        instruction.modifiers, [](std::string_view word) { return word.starts_with(".async"); });
-    return Draft(is_async ? execute_proxy_fence : execute_nothing);
+    const auto says = [&](std::string_view begin) {
+        return std::ranges::any_of(instruction.modifiers,
+                                   [&](std::string_view word) { return word.starts_with(begin); });
+    };
+    if (!says(".async")) return Draft(execute_nothing);
+    const bool only_shared = says(".shared") || says(".sync_restrict::shared"),
+               only_global = instruction.has(".global");
+    return Draft(execute_proxy_fence,
+                 ProxyFence{.shared = !only_global, .global = !only_shared}.bits());
 }
 
 // An operation of cp.async's groups; of `n` pending ones, where that is an operand.

@@ -367,8 +367,8 @@ Flow execute_bulk_wait(Warp& warp, const Operation& operation, std::uint32_t mas
     return Flow::next;
 }
 
-Flow execute_proxy_fence(Warp& warp, const Operation&, std::uint32_t mask) {
-    warp.checks().async().fence_proxy(mask);
+Flow execute_proxy_fence(Warp& warp, const Operation& operation, std::uint32_t mask) {
+    warp.checks().async().fence_proxy(mask, ProxyFence::of(operation.extra));
     return Flow::next;
 }
 
@@ -380,7 +380,7 @@ Flow execute_async_store(Warp& warp, const Operation& operation, std::uint32_t m
     return for_each(warp, mask, [&](const Lane& lane) -> bool {
         if (!lane.is_shared(space, lane.value(refs[0])) || !lane.is_shared(space, lane.value(refs[1])))
             return false;
-        warp.checks().async().begin_copy(lane.lane);
+        warp.checks().async().begin_copy(lane.lane, Proxy::generic);
         warp.checks().async().begin_part(space, lane.value(refs[1]));
         std::byte* const to = lane.copied(space, lane.value(refs[0]), bytes, bytes,
                                           what.reduction ? AccessKind::reduction : AccessKind::write);

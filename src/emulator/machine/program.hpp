@@ -188,6 +188,16 @@ struct Fence {
     }
 };
 
+/// The state spaces that a fence.proxy.async is for. In `extra` of execute_proxy_fence.
+struct ProxyFence {
+    bool shared = true, global = true;
+
+    [[nodiscard]] constexpr std::uint32_t bits() const { return (shared ? 1 : 0) | (global ? 2 : 0); }
+    [[nodiscard]] static constexpr ProxyFence of(std::uint32_t bits) {
+        return {.shared = (bits & 1) != 0, .global = (bits & 2) != 0};
+    }
+};
+
 /// A parameter or return value of a function, or an argument of a call.
 struct Slot {
     std::uint32_t offset = 0;  ///< in the frame's local memory, or in the kernel's parameters

@@ -103,19 +103,21 @@ bool Order::is_known_to_all(unsigned agent, WarpTime time, bool is_read) const {
         [&](const Warp& warp) { return warp.has_ended || warp.common.covers_all(agent, time, is_read); });
 }
 
-bool Order::is_fenced_for_all(unsigned agent, WarpTime time) const {
+bool Order::is_fenced_for_all(FencedSpace space, unsigned agent, WarpTime time) const {
     return std::all_of(
-        warps_.begin(), warps_.begin() + static_cast<std::ptrdiff_t>(count_),
-        [&](const Warp& warp) { return warp.has_ended || time <= warp.common.fenced.all_or_none(agent); });
+        warps_.begin(), warps_.begin() + static_cast<std::ptrdiff_t>(count_), [&](const Warp& warp) {
+            return warp.has_ended || time <= warp.common.fenced_for(space).all_or_none(agent);
+        });
 }
 
-void Order::fence_proxy(unsigned index, std::uint32_t lanes, bool all) {
+void Order::fence_proxy(FencedSpace space, unsigned index, std::uint32_t lanes, bool all) {
     Warp& warp = warps_[index];
     const WarpTime now = close(index);
     const auto fence = [&](Clock& known, std::uint32_t own) {
-        known.fenced.join(known.accesses);
-        known.fenced.raise(index, own, now);
-        if (warp.has_copied) known.fenced.raise(copiers_ + index, own, warp.copied);
+        VectorClock& fenced = known.fenced_for(space);
+        fenced.join(known.accesses);
+        fenced.raise(index, own, now);
+        if (warp.has_copied) fenced.raise(copiers_ + index, own, warp.copied);
     };
     if (all) {
         fence(change(warp), ~0u);
@@ -123,15 +125,16 @@ void Order::fence_proxy(unsigned index, std::uint32_t lanes, bool all) {
     }
     each_bit(lanes, [&](unsigned lane) {
         Clock& own = lane_clock(warp, lane);
-        own.fenced.join(warp.common.accesses);
+        own.fenced_for(space).join(warp.common.accesses);
         fence(own, 1u << lane);
     });
 }
 
-VectorClock Order::fenced(unsigned agent, std::optional<unsigned> lane) const {
+VectorClock Order::fenced(FencedSpace space, unsigned agent, std::optional<unsigned> lane) const {
     VectorClock known(warps_.size());
-    known.join(warps_[agent].common.fenced);
-    if (lane && warps_[agent].lanes[*lane] != nullptr) known.join(warps_[agent].lanes[*lane]->fenced);
+    known.join(warps_[agent].common.fenced_for(space));
+    if (lane && warps_[agent].lanes[*lane] != nullptr)
+        known.join(warps_[agent].lanes[*lane]->fenced_for(space));
     return known;
 }
 
@@ -227,7 +230,7 @@ void Order::meet(unsigned index, std::uint32_t lanes, bool all) {
     each_bit(lanes & warp.with_clock, [&](unsigned lane) { together.join(*warp.lanes[lane]); });
     together.accesses.forget(index);
     together.reads.forget(index);
-    together.fenced.forget(index);
+    for (VectorClock& fenced : together.fenced) fenced.forget(index);
     acquire(index, lanes, all, together);
     if (all) warp.untold = 0;
 }

@@ -83,23 +83,34 @@ class VectorClock {
     std::vector<std::uint16_t> place_;  // of each agent there, from 1; empty when there are none
 };
 
+/// The state spaces that a fence.proxy.async may be limited to (PTX ISA 9.7.13.4).
+enum class FencedSpace : std::uint8_t { shared, global };
+constexpr std::size_t fenced_spaces = 2;
+
 /// What a thread knows: which accesses happened before, and which reads are at least done, so that their
 /// place may be written (Order::meet). The second is never less than the first.
-/// Which accesses happened before a fence.proxy.async that happened before, says the third, which is empty as
-/// long as there was none.
+/// Which accesses happened before a fence.proxy.async for a state space that happened before, says the third,
+/// which is empty as long as there was none.
 struct Clock {
     explicit Clock(std::size_t agents = 0) : accesses(agents), reads(agents) {}
-    VectorClock accesses, reads, fenced;
+    VectorClock accesses, reads;
+    std::array<VectorClock, fenced_spaces> fenced;
 
+    [[nodiscard]] VectorClock& fenced_for(FencedSpace space) { return fenced[static_cast<std::size_t>(space)]; }
+    [[nodiscard]] const VectorClock& fenced_for(FencedSpace space) const {
+        return fenced[static_cast<std::size_t>(space)];
+    }
     void join(const Clock& other) {
         accesses.join(other.accesses);
         reads.join(other.reads);
-        if (other.fenced.has_agents()) fenced.join(other.fenced);
+        for (std::size_t i = 0; i < fenced_spaces; ++i)
+            if (other.fenced[i].has_agents()) fenced[i].join(other.fenced[i]);
     }
     void clear() {
         accesses.clear();
         reads.clear();
-        if (fenced.has_agents()) fenced.clear();
+        for (VectorClock& one : fenced)
+            if (one.has_agents()) one.clear();
     }
     void grow(std::size_t agents) {
         accesses.grow(agents);
@@ -162,8 +173,8 @@ class Order {
 
     /// Whether an access happens before what any warp does next, but those that have ended.
     [[nodiscard]] bool is_known_to_all(unsigned agent, WarpTime time, bool is_read) const;
-    /// And a fence.proxy.async comes between.
-    [[nodiscard]] bool is_fenced_for_all(unsigned agent, WarpTime time) const;
+    /// And a fence.proxy.async for the space comes between.
+    [[nodiscard]] bool is_fenced_for_all(FencedSpace space, unsigned agent, WarpTime time) const;
     /// A warp has ended.
     void end(unsigned warp) { warps_[warp].has_ended = true; }
 
@@ -172,10 +183,11 @@ class Order {
     /// Lanes of a warp get to know it.
     void acquire(unsigned warp, std::uint32_t lanes, bool all, const Clock& from);
     void acquire(unsigned warp, std::uint32_t lanes, bool all, const Published& from);
-    /// Lanes of a warp execute a fence.proxy.async.
-    void fence_proxy(unsigned warp, std::uint32_t lanes, bool all);
+    /// Lanes of a warp execute a fence.proxy.async for a space.
+    void fence_proxy(FencedSpace space, unsigned warp, std::uint32_t lanes, bool all);
     /// What happened before such a fence that a lane knows of; or an agent without lanes.
-    [[nodiscard]] VectorClock fenced(unsigned agent, std::optional<unsigned> lane = {}) const;
+    [[nodiscard]] VectorClock fenced(FencedSpace space, unsigned agent,
+                                     std::optional<unsigned> lane = {}) const;
     /// All lanes of a warp get to know what each of them has released into `from` before, and more.
     void acquire_own(unsigned warp, const Clock& from);
     /// Lanes of a warp get to know what one agent did.

@@ -24,9 +24,9 @@ RaceShadow::RaceShadow(Order& order, RaceStorage& storage, ShadowMemory& memory,
       lane_functions_(&functions),
       warps_of_cta_(warps_of_cta) {}
 
-void RaceShadow::begin(std::size_t limit, Fences fences) {
+void RaceShadow::begin(std::size_t limit, std::optional<FencedSpace> fenced) {
     limit_ = limit;
-    fences_ = fences;
+    fenced_ = fenced;
     memory_->begin(limit);
     races_.clear();
 }

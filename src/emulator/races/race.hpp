@@ -25,8 +25,8 @@ class RaceShadow {
                const LaneFunctions& functions);
     /// Forgets everything. From now on at most so many bytes of host memory are used: what was accessed first
     /// is forgotten first.
-    enum class Fences : std::uint8_t { ignored, kept };  ///< kept: unfenced_write() will be asked
-    void begin(std::size_t limit, Fences fences = Fences::ignored);
+    /// `fenced`: unfenced_write() will be asked, for fences for this space.
+    void begin(std::size_t limit, std::optional<FencedSpace> fenced = std::nullopt);
     /// Everything that was noted is known to everybody.
     void forget() { memory_->begin(limit_); }
     /// Notes the accesses of the lanes of `mask`. The race that the first lane is part of; found() has all.
@@ -163,7 +163,7 @@ class RaceShadow {
     const LaneFunctions* lane_functions_;
     unsigned warps_of_cta_;
     std::size_t limit_ = 0;
-    Fences fences_ = Fences::ignored;
+    std::optional<FencedSpace> fenced_;
     std::vector<Race> races_;  // of the access at hand
 };
 
