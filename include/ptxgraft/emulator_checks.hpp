@@ -51,9 +51,12 @@ enum class EmulatorCheck : std::uint8_t {
     unwritten,
     /// Copies and products that nobody has waited for. Errc::data_race: what cp.async, bulk copies and wgmma
     /// access is ordered before what comes after a wait for it alone: a wait_group that covers its group, or
-    /// the phase of its mbarrier; others are to be told of that by a barrier. Shared memory that threads
-    /// wrote is read by bulk stores and wgmma behind a fence.proxy.async; what other warps of the warpgroup
-    /// wrote, by wgmma behind a wgmma.fence of them all.
+    /// the phase of its mbarrier; others are to be told of that by a barrier. Shared or global memory that
+    /// threads wrote is read or written by bulk copies, and read by wgmma, behind a fence.proxy.async for
+    /// that state space (PTX ISA 9.7.13.4); what other warps of the warpgroup wrote, by wgmma behind a
+    /// wgmma.fence of them all.
+    /// Errc::barrier_invalid: another instruction accesses an mbarrier object that no mbarrier.inval has
+    /// ended (PTX ISA 9.7.13.15).
     /// Errc::register_in_flight: an accumulator of a wgmma is accessed, or its fragment of A is written,
     /// before a wgmma.wait_group that covers its group, by anything but a wgmma on an accumulator of the same
     /// shape. A `mov` may copy an accumulator before the wait, as compilers do; the copy is as good as the
@@ -65,7 +68,8 @@ enum class EmulatorCheck : std::uint8_t {
     /// Errc::barrier_divergent: the lanes of a warp wait at different aligned barriers, or name different
     /// ones. Errc::barrier_invalid: warps come to one barrier with different numbers of threads, or some for
     /// its reduction and others not; an mbarrier is made where one is; a parity is neither 0 nor 1.
-    /// Errc::warp_not_whole: the warps of a warpgroup execute different numbers of wgmma.
+    /// Errc::warp_not_whole: the warps of a warpgroup execute different numbers of wgmma, or different
+    /// setmaxnreg.
     barriers,
     /// Errc::call_mismatch: the parameters or results of a call, by its `.callprototype` or by what it
     /// passes, are not those of the function that is called: another number, size or alignment, or arrays for

@@ -147,7 +147,8 @@ Expected<void> check_host_bytes(const Launch& launch) {
 
 // Of what runs asynchronously only programs that use it need an order.
 bool keeps_order(EmulatorChecks checks, const emulator::Program& program) {
-    const bool is_async = program.uses_copies || program.uses_wgmma || program.uses_async_proxy;
+    const bool is_async =
+        program.uses_copies || program.uses_mbarriers || program.uses_wgmma || program.uses_async_proxy;
     return checks.has(EmulatorCheck::races) || checks.has(EmulatorCheck::equal_stores) ||
            (checks.has(EmulatorCheck::async) && is_async);
 }

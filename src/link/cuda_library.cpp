@@ -28,8 +28,7 @@ std::vector<std::string> own_folders() {
     list->dls_cnt = size.dls_cnt;
     if (::dlinfo(handle, RTLD_DI_SERINFO, list) != 0) return {};
     std::vector<std::string> folders;
-    for (unsigned i = 0; i < list->dls_cnt; ++i)
-        folders.emplace_back((&list->dls_serpath[0])[i].dls_name);
+    for (unsigned i = 0; i < list->dls_cnt; ++i) folders.emplace_back((&list->dls_serpath[0])[i].dls_name);
     return folders;
 }
 
@@ -46,8 +45,7 @@ void* open_library(const char* file) {
 // Looks up functions of one library; keeps why one is missing.
 class Library {
   public:
-    Library(const char* what, const char* file)
-        : what_(what), file_(file), handle_(open_library(file)) {
+    Library(const char* what, const char* file) : what_(what), file_(file), handle_(open_library(file)) {
         if (handle_ == nullptr) problem_ = fmt::format("{} cannot be loaded: {}", what_, ::dlerror());
     }
     template <class Function> void find(Function*& function, const char* name) {

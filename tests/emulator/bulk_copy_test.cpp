@@ -358,7 +358,7 @@ TEST(BulkCopy, MapsAreChangedInSharedMemoryAndUsedFromGlobalMemory) {
         "tensormap.replace.tile.elemtype.shared::cta.b1024.b32 [smem], 3;\n"
         "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%rd4], "
         "[smem], 128;\n"
-        "fence.proxy.tensormap::generic.acquire.gpu [%rd4], 128;\n"
+        "fence.proxy.tensormap::generic.acquire.gpu [%rd4], 128;\nfence.proxy.async.shared::cta;\n"
         "mbarrier.init.shared::cta.b64 [bar], 1;\nmbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 32;\n"
         "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [smem], [%rd4, {2, "
         "2}], [bar];\n" +

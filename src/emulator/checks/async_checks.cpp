@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 #include "emulator/machine/cluster.hpp"
 #include "emulator/machine/mbarrier_object.hpp"
@@ -60,13 +61,15 @@ bool AsyncChecks::note_async_order(Space space, std::uint64_t address, unsigned 
     warp_.memory().describe(space, address, lane, at);
     Checker& checker = *warp_.cta().checker();
     if (!at.is_shared && !at.is_global) return true;
+    if (at.is_shared && !checker.mbarriers.empty() && !check_mbarriers(1u << lane, at, bytes, kind))
+        return false;
     RaceChecks& races = warp_.checks().races();
     RaceShadow& shadow = at.is_shared ? checker.shared_races : checker.global_races;
     if (proxy_ == Proxy::async) {
         const FencedSpace space = at.is_shared ? FencedSpace::shared : FencedSpace::global;
-        const auto unfenced =
-            shadow.unfenced_write(at.begin, at.begin + bytes,
-                                  checker.order.fenced(space, warp_.number(), lane), checker.agents.async_proxy());
+        const auto unfenced = shadow.unfenced_write(at.begin, at.begin + bytes,
+                                                    checker.order.fenced(space, warp_.number(), lane),
+                                                    checker.agents.async_proxy());
         if (unfenced && !races.report_unfenced(*unfenced, space, lane, "copy")) return false;
     }
     const ProxyLane& as = reads ? reads_ : writes_;
@@ -130,7 +133,44 @@ bool AsyncChecks::note_mbarrier(Space space, std::uint64_t address, std::uint32_
     warp_.memory().describe(space, address, first, at);
     each_bit(lanes, [&](unsigned lane) { at.offsets[lane] = 0; });
     at.all_equal = true;
-    return warp_.checks().races().note_accesses(lanes, at, 8, {kind});
+    return warp_.checks().races().note_accesses(lanes, at, 8, {.kind = kind, .is_of_mbarrier = true});
+}
+
+bool AsyncChecks::keep_mbarrier(Space space, std::uint64_t address) {
+    Checker* const checker = warp_.cta().checker();
+    return checker == nullptr ||
+           checker->mbarriers.insert(warp_.memory().common_place(space, address).address).second;
+}
+
+void AsyncChecks::forget_mbarrier(Space space, std::uint64_t address) {
+    if (Checker* const checker = warp_.cta().checker())
+        checker->mbarriers.erase(warp_.memory().common_place(space, address).address);
+}
+
+bool AsyncChecks::check_mbarriers(std::uint32_t mask, const Located& at, std::uint64_t bytes,
+                                  AccessKind kind) {
+    if (!is_on_) return true;
+    std::set<std::uint64_t>& all = warp_.cta().checker()->mbarriers;
+    // The first object that has a byte of a range.
+    const auto find = [&](std::uint64_t begin, std::uint64_t end) {
+        const auto found = all.lower_bound(begin - std::min<std::uint64_t>(begin, sizeof(std::uint64_t) - 1));
+        return found != all.end() && *found < end ? found : all.end();
+    };
+    if (mask == ~0u && find(at.begin + at.least, at.begin + at.most + bytes) == all.end()) return true;
+    return each_bit(mask, [&](unsigned lane) -> bool {
+        const std::uint64_t begin = at.begin + at.offsets[lane];
+        const auto found = find(begin, begin + bytes);
+        if (found == all.end()) return true;
+        const std::uint64_t object = *found;
+        if (!is_read(kind)) all.erase(found);
+        return warp_.checks().report(
+            {EmulatorCheck::async, Errc::barrier_invalid, warp_.pc()}, 1u << lane, [&] {
+                return fmt::format(
+                    "an mbarrier object is at {:#x} of shared memory: until mbarrier.inval ends it, "
+                    "mbarrier instructions alone may access it",
+                    offset_in_cta(object));
+            });
+    });
 }
 
 bool AsyncChecks::note_mbarrier_init(Space space, std::uint64_t address, unsigned lane) {

@@ -67,10 +67,17 @@ class AsyncChecks {
 
     // --- mbarriers: what comes before an arrival happens before the end of a wait for its phase
 
+    /// An object is made there, or ends: whether there was none before.
+    bool keep_mbarrier(Space space, std::uint64_t address);
+    void forget_mbarrier(Space space, std::uint64_t address);
     /// Lanes use the object there.
     [[nodiscard]] bool note_mbarrier(Space space, std::uint64_t address, std::uint32_t lanes,
                                      AccessKind kind);
     [[nodiscard]] bool note_mbarrier_init(Space space, std::uint64_t address, unsigned lane);
+    /// Lanes access `bytes` bytes each of shared memory by other instructions: there are no objects (PTX ISA
+    /// 9.7.13.15).
+    [[nodiscard]] bool check_mbarriers(std::uint32_t mask, const Located& at, std::uint64_t bytes,
+                                       AccessKind kind);
     void arrive_at(Space space, std::uint64_t address, unsigned lane, const Access& access);
     /// Lanes find that the phase is complete.
     void wait_at(Space space, std::uint64_t address, std::uint32_t lanes, const Access& access);

@@ -9,8 +9,8 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "emulator/checks/findings.hpp"
@@ -225,7 +225,7 @@ class Checker {
     [[nodiscard]] const WgmmaReads& wgmma_reads(const Wgmma& wgmma, const WgmmaOperands& operands);
     StoredOrigins stored;
     ClusterFindings findings;
-    std::unordered_set<const std::byte*> mbarriers;  ///< where some were made
+    std::set<std::uint64_t> mbarriers;  ///< where some were made, among the cluster's shared memory
     /// Tensor maps of global memory, by address, behind whose last change no fence comes; the change's pc.
     std::unordered_map<std::uint64_t, std::uint32_t> changed_maps;
 

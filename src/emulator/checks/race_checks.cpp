@@ -73,6 +73,9 @@ bool RaceChecks::note_accesses(std::uint32_t mask, const Located& at, std::uint3
                                const AccessNote& note) {
     if (!is_on_ || (!at.is_shared && !at.is_global)) return true;
     Checker& checker = *warp_.cta().checker();
+    if (at.is_shared && !checker.mbarriers.empty() && !note.is_of_mbarrier &&
+        !warp_.checks().async().check_mbarriers(mask, at, bytes, note.kind))
+        return false;
     RaceShadow& shadow = at.is_shared ? checker.shared_races : checker.global_races;
     const bool is_whole = mask == ~0u;
     const LaneAccesses accesses{.begin = at.begin,

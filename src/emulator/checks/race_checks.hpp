@@ -42,6 +42,7 @@ struct AccessNote {
     Reach reach = Reach::cluster;
     const StoredValues* values = nullptr;  ///< what is written, where equal stores are no race
     std::optional<Epoch> by = {};          ///< as LaneAccesses::by
+    bool is_of_mbarrier = false;           ///< an mbarrier instruction's, of the object
 };
 
 /// The access in which races were found.

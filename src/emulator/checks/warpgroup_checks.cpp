@@ -31,6 +31,7 @@ void WarpgroupChecks::begin() {
     is_behind_fence_ = false;
     pending_wgmma_.clear();
     pending_copies_.clear();
+    set_registers_.clear();
 }
 
 std::uint32_t WarpgroupChecks::fences() const { return warp_.wgmma().count(Wait::wgmma_fence); }
@@ -62,6 +63,43 @@ bool WarpgroupChecks::check_products(std::uint32_t groups) {
                         products_of_group_[at], other.index(), others.products_of_group_[at]);
                 }))
             return false;
+    }
+    return true;
+}
+
+bool WarpgroupChecks::check_set_registers(const SetRegisters& what) {
+    if (!warp_.checks().has(EmulatorCheck::barriers)) return true;
+    const std::size_t at = set_registers_.size();
+    set_registers_.push_back({warp_.pc(), what});
+    for (Warp& other : warp_.cta().warpgroup(warp_)) {
+        const std::vector<ExecutedSet>& others = other.checks().warpgroup().set_registers_;
+        if (at >= others.size() || others[at].what == what) continue;
+        const std::uint32_t pc = others[at].pc;
+        return warp_.checks().report(
+            {EmulatorCheck::barriers, Errc::warp_not_whole, warp_.pc(), pc}, warp_.live(), [&] {
+                return fmt::format("warp {} of the warpgroup has executed the setmaxnreg on line {} instead",
+                                   other.index(), warp_.checks().line_of(pc));
+            });
+    }
+    return true;
+}
+
+bool WarpgroupChecks::check_end() {
+    if (!warp_.checks().has(EmulatorCheck::barriers)) return true;
+    for (Warp& other : warp_.cta().warpgroup(warp_)) {
+        const std::vector<ExecutedSet>& others = other.checks().warpgroup().set_registers_;
+        if (other.live() != 0 || others.size() == set_registers_.size()) continue;
+        const bool is_less = set_registers_.size() < others.size();
+        const std::uint32_t pc =
+            is_less ? others[set_registers_.size()].pc : set_registers_[others.size()].pc;
+        return warp_.checks().report(
+            {EmulatorCheck::barriers, Errc::warp_not_whole, warp_.pc(), pc}, 1u, [&] {
+                return fmt::format(
+                    "warp {} ends, and has not executed the setmaxnreg on line {}, as warp {} of its "
+                    "warpgroup has",
+                    is_less ? warp_.index() : other.index(), warp_.checks().line_of(pc),
+                    is_less ? other.index() : warp_.index());
+            });
     }
     return true;
 }

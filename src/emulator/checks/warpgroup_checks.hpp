@@ -71,6 +71,10 @@ class WarpgroupChecks {
     void note_commit(std::uint32_t group) { products_of_group_[group % kept_groups] = products_; }
     /// PTX ISA 9.7.15.5.2, .aligned: all threads of the warpgroup execute the same wgmma.mma_async.
     [[nodiscard]] bool check_products(std::uint32_t groups);
+    /// PTX ISA 9.7.19.5: all warps of the warpgroup execute the same setmaxnreg.
+    [[nodiscard]] bool check_set_registers(const SetRegisters& what);
+    /// The warp has ended: it has executed as many of them as those that ended before.
+    [[nodiscard]] bool check_end();
     /// The products of the first groups are complete.
     void finish_groups(std::uint32_t groups);
 
@@ -105,6 +109,11 @@ class WarpgroupChecks {
     std::array<std::uint32_t, kept_groups> products_of_group_ = {};  // up to each of the last groups
     std::vector<PendingWgmma> pending_wgmma_;
     std::vector<PendingCopy> pending_copies_;
+    struct ExecutedSet {
+        std::uint32_t pc;
+        SetRegisters what;
+    };
+    std::vector<ExecutedSet> set_registers_;  // the setmaxnreg that the warp has executed
 };
 
 }  // namespace ptxgraft::emulator

@@ -28,6 +28,12 @@ Expected<Draft> decode_cluster_wait(FunctionDecoder& decoder, const MatchedInstr
     return Draft(execute_cluster_wait, decoder.add(Barrier{}));  // where a released warp looks for a result
 }
 
+template <bool Increases>
+Expected<Draft> decode_set_registers(FunctionDecoder&, const MatchedInstruction& instruction) {
+    const auto count = static_cast<std::uint32_t>(*instruction.constant("count"));
+    return Draft(execute_set_registers, SetRegisters{.count = count, .increases = Increases}.bits());
+}
+
 Barrier::Kind kind_of(const MatchedInstruction& instruction) {
     constexpr std::pair<std::string_view, Barrier::Kind> words[] = {{".arrive", Barrier::Kind::arrive},
                                                                     {".popc", Barrier::Kind::popc},
@@ -69,8 +75,8 @@ constexpr InstructionRow control_instructions[] = {
     {"pmevent", decode_alone<execute_nothing>},
     {"pmevent.mask", decode_alone<execute_nothing>},
     {"griddepcontrol", decode_alone<execute_nothing>},
-    {"setmaxnreg.inc", decode_alone<execute_set_registers>},
-    {"setmaxnreg.dec", decode_alone<execute_set_registers>},
+    {"setmaxnreg.inc", decode_set_registers<true>},
+    {"setmaxnreg.dec", decode_set_registers<false>},
     {"bar", decode_barrier, Shaping::plain},
     {"bar.arrive", decode_barrier, Shaping::plain},
     {"bar.red", decode_barrier, Shaping::plain},

@@ -150,8 +150,7 @@ Expected<Draft> decode_proxy_fence(FunctionDecoder& decoder, const MatchedInstru
     if (!says(".async")) return Draft(execute_nothing);
     const bool only_shared = says(".shared") || says(".sync_restrict::shared"),
                only_global = instruction.has(".global");
-    return Draft(execute_proxy_fence,
-                 ProxyFence{.shared = !only_global, .global = !only_shared}.bits());
+    return Draft(execute_proxy_fence, ProxyFence{.shared = !only_global, .global = !only_shared}.bits());
 }
 
 // An operation of cp.async's groups; of `n` pending ones, where that is an operand.

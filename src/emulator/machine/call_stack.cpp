@@ -151,8 +151,9 @@ Flow CallStack::exit(std::uint32_t mask) {
     // member masks may be complete now: let them look again
     for (Group& group : schedule.groups())
         if (group.wait == Wait::members) group.wait = Wait::none;
-    const bool is_right =
-        warp_.checks().async().check_bulk_stores() && warp_.checks().races().check_end_of_cta();
+    WarpChecks& checks = warp_.checks();
+    const bool is_right = (schedule.live() != 0 || checks.warpgroup().check_end()) &&
+                          checks.async().check_bulk_stores() && checks.races().check_end_of_cta();
     return is_right ? Flow::select : Flow::fail;
 }
 

@@ -416,8 +416,10 @@ Flow execute_wgmma_commit(Warp& warp, const Operation&, std::uint32_t mask) {
     return Flow::next;
 }
 
-Flow execute_set_registers(Warp& warp, const Operation&, std::uint32_t mask) {
-    return mask == ~0u ? Flow::next : not_whole(warp, mask);
+Flow execute_set_registers(Warp& warp, const Operation& operation, std::uint32_t mask) {
+    return mask != ~0u
+               ? not_whole(warp, mask)
+               : next_if(warp.checks().warpgroup().check_set_registers(SetRegisters::of(operation.extra)));
 }
 
 Flow execute_wgmma_wait(Warp& warp, const Operation& operation, std::uint32_t mask) {

@@ -91,8 +91,7 @@ Flow execute_change(Warp& warp, const Operation& operation, std::uint32_t mask) 
         if (!accesses.note(address, lane)) return false;
         const auto before = change_mbarrier(at, [&](Mbarrier& object) { return C(object, count); });
         if (!before) return fail(warp, lane, before.error());
-        if (C == invalidate && warp.checks().has(EmulatorCheck::barriers))
-            warp.cta().checker()->mbarriers.erase(at);
+        if (C == invalidate) warp.checks().async().forget_mbarrier(access.space, address);
         warp.set(warp.operands(operation)[0], lane, *before);
         if constexpr (Of == Arriving::copies)
             warp.checks().async().finish_copies_at(access.space, address, lane);
@@ -129,8 +128,10 @@ Flow execute_init(Warp& warp, const Operation& operation, std::uint32_t mask) {
     return next_if(each_bit(mask, [&](unsigned lane) -> bool {
         std::byte* const at = object_of(warp, operation, lane, Use::write, Owner::this_cta);
         if (at == nullptr) return false;
-        if (warp.checks().has(EmulatorCheck::barriers) &&
-            !warp.cta().checker()->mbarriers.insert(at).second && Mbarrier::of(mbarrier_word(at)).valid &&
+        const Access& access = access_of(warp, operation);
+        const std::uint64_t address = warp.memory().address(access, operation, lane);
+        if (!warp.checks().async().keep_mbarrier(access.space, address) &&
+            warp.checks().has(EmulatorCheck::barriers) && Mbarrier::of(mbarrier_word(at)).valid &&
             !warp.checks().report(
                 {EmulatorCheck::barriers, Errc::barrier_invalid, warp.pc()}, 1u << lane,
                 [] { return "an mbarrier object is there already; mbarrier.inval ends it"; }))
@@ -139,10 +140,7 @@ Flow execute_init(Warp& warp, const Operation& operation, std::uint32_t mask) {
         const auto made =
             object.init(static_cast<std::uint32_t>(warp.value(input_of(warp, operation), lane)));
         if (!made) return fail(warp, lane, made.error());
-        const Access& access = access_of(warp, operation);
-        if (!warp.checks().async().note_mbarrier_init(access.space,
-                                                      warp.memory().address(access, operation, lane), lane))
-            return false;
+        if (!warp.checks().async().note_mbarrier_init(access.space, address, lane)) return false;
         __atomic_store_n(reinterpret_cast<std::uint64_t*>(at), object.word(), __ATOMIC_RELEASE);
         return true;
     }));
@@ -213,6 +211,7 @@ template <Execute E> Expected<Draft> decode(FunctionDecoder& decoder, const Matc
                   .reach = instruction.has(".acquire") ? Reach::cluster : reach_of(instruction),
                   .bytes = 8};
     Draft draft(E);
+    decoder.program().uses_mbarriers = true;
     TRY(decoder.bind(draft, instruction, &access));
     if (draft.operation.outputs == 0) draft.output(decoder.temporary(8));
     const unsigned base = access.has_base ? 1 : 0;

@@ -188,6 +188,18 @@ struct Fence {
     }
 };
 
+/// A setmaxnreg: to how many registers a thread. In `extra` of execute_set_registers.
+struct SetRegisters {
+    std::uint32_t count = 0;
+    bool increases = false;
+
+    [[nodiscard]] constexpr std::uint32_t bits() const { return count << 1 | (increases ? 1 : 0); }
+    [[nodiscard]] static constexpr SetRegisters of(std::uint32_t bits) {
+        return {bits >> 1, (bits & 1) != 0};
+    }
+    friend bool operator==(const SetRegisters&, const SetRegisters&) = default;
+};
+
 /// The state spaces that a fence.proxy.async is for. In `extra` of execute_proxy_fence.
 struct ProxyFence {
     bool shared = true, global = true;
@@ -401,6 +413,7 @@ struct Program {
     std::uint32_t dynamic_alignment = 16;
     bool uses_heap = false;
     bool uses_copies = false;  ///< cp.async
+    bool uses_mbarriers = false;
     bool uses_wgmma = false;
     bool uses_async_proxy = false;  ///< it copies in bulk, or multiplies matrices of shared memory
 };

@@ -104,10 +104,10 @@ bool Order::is_known_to_all(unsigned agent, WarpTime time, bool is_read) const {
 }
 
 bool Order::is_fenced_for_all(FencedSpace space, unsigned agent, WarpTime time) const {
-    return std::all_of(
-        warps_.begin(), warps_.begin() + static_cast<std::ptrdiff_t>(count_), [&](const Warp& warp) {
-            return warp.has_ended || time <= warp.common.fenced_for(space).all_or_none(agent);
-        });
+    return std::all_of(warps_.begin(), warps_.begin() + static_cast<std::ptrdiff_t>(count_),
+                       [&](const Warp& warp) {
+                           return warp.has_ended || time <= warp.common.fenced_for(space).all_or_none(agent);
+                       });
 }
 
 void Order::fence_proxy(FencedSpace space, unsigned index, std::uint32_t lanes, bool all) {

@@ -96,7 +96,9 @@ struct Clock {
     VectorClock accesses, reads;
     std::array<VectorClock, fenced_spaces> fenced;
 
-    [[nodiscard]] VectorClock& fenced_for(FencedSpace space) { return fenced[static_cast<std::size_t>(space)]; }
+    [[nodiscard]] VectorClock& fenced_for(FencedSpace space) {
+        return fenced[static_cast<std::size_t>(space)];
+    }
     [[nodiscard]] const VectorClock& fenced_for(FencedSpace space) const {
         return fenced[static_cast<std::size_t>(space)];
     }

@@ -575,8 +575,7 @@ void RaceShadow::append(const LinePlace& place, const Observer& by, const Touch&
 
 bool RaceShadow::is_known_to_all(const AccessInfo& info) const {
     const bool reads = is_read(info.kind());
-    if (!reads && fenced_ && !order_->is_fenced_for_all(*fenced_, info.agent(), info.time))
-        return false;
+    if (!reads && fenced_ && !order_->is_fenced_for_all(*fenced_, info.agent(), info.time)) return false;
     return order_->is_known_to_all(info.agent(), info.time, reads);
 }
 
