@@ -13,8 +13,8 @@
 namespace ptxgraft::link {
 namespace {
 
-// The folders that what this code is linked into searches for what it needs: LD_LIBRARY_PATH, its run path, the
-// system's.
+// The folders that what this code is linked into searches for what it needs: LD_LIBRARY_PATH, its run path,
+// the system's.
 std::vector<std::string> own_folders() {
     Dl_info self = {};
     if (::dladdr(reinterpret_cast<const void*>(&own_folders), &self) == 0) return {};

@@ -22,7 +22,8 @@ std::string_view take_part(std::string_view& text) {
     return part;
 }
 
-// Whether the name has the word's parts in their order, the first one first: `fma.rn.f32` has those of `fma.f32`.
+// Whether the name has the word's parts in their order, the first one first: `fma.rn.f32` has those of
+// `fma.f32`.
 bool has_parts(std::string_view name, std::string_view word) {
     if (take_part(name) != take_part(word)) return false;
     while (!word.empty()) {
