@@ -10,7 +10,7 @@
 /// auto launch = gemm->launch({{"m", 129}, {"n", 65}, {"k", 48}}, {{"tile_m", 64}, {"type", "f16"}});
 /// auto kernel = skeleton->graft({{"epilogue", *stub}}, device);
 /// auto arguments = launch->arguments({&a, &b, nullptr, &c});   // one buffer for each of launch->tensors
-/// kernel->launch_with(launch->config, *arguments);
+/// kernel->launch_with(launch->config, *arguments);             // tensors that are `zeroed` were filled
 /// @endcode
 ///
 /// A **dimension** is a number that a launch has: rows, columns. A **tunable** is a choice that is compiled
@@ -102,7 +102,9 @@ struct TemplateTensor {
     /// Nullable, and integers without a "range": places or lengths, of which random ones mean nothing.
     /// try_template() passes a null pointer.
     bool is_places = false;
-    bool zeroed = false;        ///< it has to be zeros when a launch begins
+    /// It has to be zeros when a launch begins, each launch anew: the kernel leaves there what it counted, and
+    /// a second launch over that would write out of bounds. Buffer::fill before every launch.
+    bool zeroed = false;
     double low = -1, high = 1;  ///< of random inputs
 };
 

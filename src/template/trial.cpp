@@ -14,6 +14,7 @@ namespace {
 
 using templates::arguments_over;
 using templates::begin_tensor;
+using templates::clear_zeroed;
 using templates::Comparison;
 using templates::Elements;
 using templates::find_tensor;
@@ -95,6 +96,7 @@ class Trier {
         std::vector<double> times;
         const TimingGuard guard = device_.timing();
         for (std::uint32_t i = 0; i <= options_.repeats; ++i) {
+            TRY(clear_zeroed(launch_, buffers));  // in front of the stream's events, as copies are
             TRY(begin.record(&stream));
             TRY(kernel.launch_with(launch_.config, list, &stream));
             TRY(end.record(&stream));

@@ -60,7 +60,7 @@ class Tensor(NamedTuple):
     size: int  #: in bytes
     access: str  #: "in", "out", "modified", "scratch"
     nullable: bool
-    zeroed: bool  #: it has to be zeros when a launch begins
+    zeroed: bool  #: it has to be zeros whenever a launch begins: `buffer.fill(0)` before each
 
 
 class Trial(NamedTuple):
