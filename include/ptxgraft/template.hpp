@@ -117,6 +117,7 @@ struct TemplateParameter {
     std::optional<TensorMapOptions> map = {};  ///< of that tensor; its `address` counts from there
     std::vector<std::byte> value = {};         ///< of a number
     std::optional<double> above = {};          ///< what a floating-point number has to be larger than
+    std::optional<double> least = {};          ///< the least that it may be
 };
 
 /// The bytes of a random tensor, uniform from `low` to `high`; of floating types of 8 bits half of the
@@ -132,8 +133,8 @@ struct TemplateLaunch {
     std::vector<TemplateParameter> parameters;
 
     /// Gives a floating-point parameter, such as `eps`, another value than the manifest's. Errors:
-    /// Errc::argument_invalid for a name or a type that there is not, and for a value that is not larger than
-    /// TemplateParameter::above.
+    /// Errc::argument_invalid for a name or a type that there is not, for a value that is not larger than
+    /// TemplateParameter::above or below TemplateParameter::least, and for NaN and infinities.
     [[nodiscard]] PTXGRAFT_API Expected<void> set(std::string_view parameter, double value);
     /// For Kernel::launch_with: one buffer for each of `tensors`, null for one that may be. Errors:
     /// Errc::argument_count_wrong for another number of them; Errc::argument_invalid for a null pointer that
@@ -213,7 +214,8 @@ class PTXGRAFT_API Template {
 
     /// From dimensions to a launch. `multiprocessors` is of the device that will run it, for kernels whose
     /// blocks stay. Errors: Errc::dimension_invalid for a name that there is not, one that is missing, or a
-    /// value that the manifest rules out; those of complete() for all targets.
+    /// value that the manifest rules out; Errc::argument_invalid for no multiprocessor; those of complete()
+    /// for all targets.
     [[nodiscard]] Expected<TemplateLaunch> launch(const Dimensions& dimensions, const Choices& choices = {},
                                                   std::uint32_t multiprocessors = 1) const;
     /// Of its reference, whose tensors are the kernel's but for scratch, and whose outputs are .f64.
