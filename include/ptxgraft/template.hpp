@@ -102,8 +102,8 @@ struct TemplateTensor {
     /// Nullable, and integers without a "range": places or lengths, of which random ones mean nothing.
     /// try_template() passes a null pointer.
     bool is_places = false;
-    /// It has to be zeros when a launch begins, each launch anew: the kernel leaves there what it counted, and
-    /// a second launch over that would write out of bounds. Buffer::fill before every launch.
+    /// It has to be zeros before every launch, each time anew: a kernel leaves there what it counted, and a
+    /// second launch over that would write out of bounds (Buffer::fill).
     bool zeroed = false;
     double low = -1, high = 1;  ///< of random inputs
 };
@@ -244,6 +244,8 @@ struct TrialOptions {
     CudaOptions cuda = {};
     bool assemble = true;       ///< for the machine code of a kernel that runs on the emulator
     std::uint32_t repeats = 0;  ///< on a GPU: launches that are timed, after one that is not
+    /// In place of the template's tolerance, which is for its default stubs: one that multiplies wants more.
+    std::optional<double> relative = {}, absolute = {};
 };
 
 struct Trial {
@@ -256,14 +258,19 @@ struct Trial {
     double allowed = 0;             ///< of |got - wanted|
     double largest_error = 0;       ///< of |got - wanted|, over all elements
     std::uint64_t wrong = 0, elements = 0;
+    std::uint64_t not_numbers = 0;  ///< elements where the reference has NaN
+    /// Outputs of which the reference has NaN alone, so that nothing was compared: all of their elements are
+    /// wrong.
+    std::vector<std::string> not_compared = {};
+    TemplateTolerance tolerance = {};  ///< that was used
     MachineCode machine_code =
         {};  ///< for the device's target; on the emulator too, where `assemble` says so
     std::optional<double> milliseconds = {};  ///< the median of the timed launches; of a GPU alone
 };
 
 /// Makes inputs, runs the kernel and its reference with the same stubs, and compares. Not a number is right
-/// where the reference has one. Errors: those of Template, Skeleton::graft, Skeleton::assemble and
-/// Function::launch.
+/// where the reference has one, but for an output that is nothing else. Errors: those of Template,
+/// Skeleton::graft, Skeleton::assemble and Function::launch.
 [[nodiscard]] PTXGRAFT_API Expected<Trial> try_template(const Template& from, const Device& device,
                                                         const TrialOptions& options);
 

@@ -32,7 +32,10 @@ class Trier {
         TRY(prepare());
         const std::vector<Buffer> got = TRY(run_kernel());
         const std::vector<Buffer> wanted = TRY(run_reference());
-        const TemplateTolerance tolerance = TRY(from_.tolerance(options_.dimensions, options_.choices));
+        TemplateTolerance& tolerance = trial_.tolerance;
+        tolerance = TRY(from_.tolerance(options_.dimensions, options_.choices));
+        tolerance.relative = options_.relative.value_or(tolerance.relative);
+        tolerance.absolute = options_.absolute.value_or(tolerance.absolute);
         for (const std::string& output : from_.outputs())
             if (is_given(output)) TRY(compare(output, got, wanted, tolerance));
         TRY(check_inputs(got));
@@ -144,7 +147,12 @@ class Trier {
                            const std::vector<Buffer>& wanted_buffers, const TemplateTolerance& tolerance) {
         const Elements got = TRY(values(launch_, output, got_buffers));
         const Elements wanted = TRY(values(reference_, output, wanted_buffers));
+        const Comparison before = comparison_;
         comparison_.compare(output, got, wanted, tolerance);
+        const bool is_compared = comparison_.not_numbers - before.not_numbers != wanted.size();
+        if (is_compared || wanted.size() == 0) return {};
+        trial_.not_compared.push_back(output);
+        comparison_.have_nothing(output, wanted.size() - (comparison_.wrong - before.wrong));
         return {};
     }
     void tell() {
@@ -155,6 +163,7 @@ class Trier {
         trial_.allowed = comparison_.allowed;
         trial_.largest_error = comparison_.largest_error;
         trial_.wrong = comparison_.wrong, trial_.elements = comparison_.elements;
+        trial_.not_numbers = comparison_.not_numbers;
     }
 
     const Template& from_;

@@ -13,7 +13,6 @@ namespace ptxgraft {
 namespace {
 
 using testing::ElementsAre;
-using testing::HasSubstr;
 
 // y = 2 x, by a kernel that takes a ticket; z is a second output.
 constexpr const char* manifest = R"json({"family": "rows", "skeletons": [{
@@ -87,8 +86,40 @@ TEST_F(TrialOnAGpu, EachTimedLaunchBeginsWithZeroedScratch) {
     const auto trial = try_template(twice.found(), device(), {.dimensions = {{"n", 40}}, .repeats = 3});
     ASSERT_OK(trial);
     ASSERT_TRUE(trial->milliseconds);
-    EXPECT_EQ(*trial->milliseconds, 1.5);  // filling is not in it
+    EXPECT_EQ(*trial->milliseconds, 1.5);              // filling is not in it
     EXPECT_THAT(tickets, ElementsAre(0, 0, 0, 0, 0));  // one that is compared, one that is not timed, three
+}
+
+// NaN beside NaN is right, but nothing is right where there is nothing else.
+TEST(Trial, SaysWhereNothingWasCompared) {
+    const Twice twice;
+    const auto some = twice.try_on_emulator("y = sqrt(y)");
+    ASSERT_OK(some);
+    EXPECT_TRUE(some->is_right);
+    EXPECT_GT(some->not_numbers, 0u);
+    EXPECT_LT(some->not_numbers, 40u);
+    EXPECT_THAT(some->not_compared, ElementsAre());
+
+    const auto all = twice.try_on_emulator("y = sqrt(0 - 1 - y * y)");
+    ASSERT_OK(all);
+    EXPECT_FALSE(all->is_right);
+    EXPECT_THAT(all->not_compared, ElementsAre("y"));  // z has numbers
+    EXPECT_EQ(all->not_numbers, 40u);
+    EXPECT_EQ(all->wrong, 40u);
+    EXPECT_EQ(all->elements, 42u);
+    EXPECT_EQ(all->worst_tensor, "y");
+}
+
+TEST(Trial, TakesAnotherTolerance) {
+    const Twice twice;
+    const auto usual = twice.try_on_emulator("y = y");
+    ASSERT_OK(usual);
+    EXPECT_EQ(usual->tolerance.relative, 1e-6);
+    EXPECT_EQ(usual->tolerance.absolute, 1e-6);
+    const auto given = twice.try_on_emulator("y = y", {.absolute = 0.5});
+    ASSERT_OK(given);
+    EXPECT_EQ(given->tolerance.relative, 1e-6);
+    EXPECT_EQ(given->tolerance.absolute, 0.5);
 }
 
 }  // namespace

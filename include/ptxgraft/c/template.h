@@ -166,7 +166,7 @@ typedef struct ptxgraft_trial_info {
     double largest_error;     /**< over all elements */
     uint64_t wrong, elements;
     double milliseconds; /**< the median of a GPU's timed launches; else 0 */
-    uint32_t is_right;   /**< 1: every element is */
+    uint32_t is_right;   /**< 1: every element is, and no output is NaN alone */
     uint32_t registers;  /**< of the entry's machine code; 0 without */
     uint32_t spill_size; /**< stores and loads together */
     uint32_t stack_size;
