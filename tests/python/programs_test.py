@@ -183,7 +183,8 @@ class Templates(Case):
         self.assertFails("argument_invalid", "1 or more, not 0", templates.Template("elementwise/simple").plan, {"n": 4}, multiprocessors=0)
 
     def test_a_trial_of_nothing_but_nan_is_not_right(self):
-        trial = templates.Template("elementwise/simple").try_on(ptxgraft.Device("emulator"), {"n": 4}, stubs={"function": "x neg.f32 x mul.f32 -1.0 add.f32 sqrt.rn.f32 -> y"})
+        stubs = {"function": "x neg.f32 x mul.f32 -1.0 add.f32 sqrt.rn.f32 -> y"}
+        trial = templates.Template("elementwise/simple").try_on(ptxgraft.Device("emulator"), {"n": 4}, stubs=stubs)
         self.assertEqual((trial.is_right, trial.wrong, trial.worst_tensor), (False, 4, "y"))
 
 

@@ -10,7 +10,21 @@ from ptxgraft import _batch, _cuda_core, _graft, _kernel, _machine_code
 from ptxgraft._cache import Cache
 from ptxgraft._device import Device
 from ptxgraft._graft import GraftOptions, Stubs
-from ptxgraft._library import Error, Handle, Options, decode, enum_name, info, invalid, lib, name_bytes, pairs, path_text, text_bytes, text_of
+from ptxgraft._library import (
+    Error,
+    Handle,
+    Options,
+    decode,
+    enum_name,
+    info,
+    invalid,
+    lib,
+    name_bytes,
+    pairs,
+    path_text,
+    text_bytes,
+    text_of,
+)
 from ptxgraft._progress import Progress
 from ptxgraft._stub import EFFECTS, Stub
 
