@@ -14,7 +14,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// y = 2 x, by a kernel that takes a ticket; z is a second output.
+// y = 2 x, by a kernel that takes a ticket; z is a second output, w one that neither kernel writes.
 constexpr const char* manifest = R"json({"family": "rows", "skeletons": [{
   "name": "rows/twice", "source": "twice.cu", "entry": "twice", "meaning": "y = 2 x",
   "dimensions": {"n": {"meaning": "elements"}},
@@ -22,16 +22,18 @@ constexpr const char* manifest = R"json({"family": "rows", "skeletons": [{
     {"name": "x", "type": "f32", "shape": ["n"], "access": "in"},
     {"name": "y", "type": "f32", "shape": ["n"], "access": "out"},
     {"name": "z", "type": "f32", "shape": [2], "access": "out"},
+    {"name": "w", "type": "f32", "shape": [1], "access": "out"},
     {"name": "ticket", "type": "u32", "shape": [1], "access": "scratch", "fill": 0},
     {"name": "n", "type": "u32"}],
   "sites": {"map": {"signature": "mod f32 y", "default": "y", "meaning": "each"}},
   "launch": {"grid": ["(n + 31) / 32"], "block": [32]},
   "reference": {"source": "reference.cu", "entry": "reference", "grid": ["(n + 31) / 32"], "block": [32]},
-  "output": ["y", "z"], "tolerance": {"relative": 1e-6, "absolute": 1e-6}}]})json";
+  "output": ["y", "z", "w"], "tolerance": {"relative": 1e-6, "absolute": 1e-6}}]})json";
 
 std::string source(const char* name, const char* type, const char* ticket) {
     return std::string("#include <ptxgraft/site.cuh>\n") + "extern \"C\" __global__ void " + name +
-           "(const float* x, " + type + "* y, " + type + "* z" + ticket + ", unsigned n) {\n" +
+           "(const float* x, " + type + "* y, " + type + "* z, " + type + "* w" + ticket +
+           ", unsigned n) {\n" +
            "    const unsigned i = blockIdx.x * 32 + threadIdx.x;\n    if (i >= n) return;\n" +
            "    float value = 2 * x[i];\n    PTXGRAFT_SITE(\"map\", \"\", mod(f32, y, value));\n" +
            "    y[i] = value;\n    if (i < 2) z[i] = 1;\n}\n";
@@ -77,10 +79,10 @@ template <class T> T* pointer_of(const FakeLaunch& launch, std::size_t i) {
 }
 
 TEST_F(TrialOnAGpu, EachTimedLaunchBeginsWithZeroedScratch) {
-    fake().argument_sizes_of = {{"twice", {8, 8, 8, 8, 4}}, {"reference", {8, 8, 8, 4}}};
+    fake().argument_sizes_of = {{"twice", {8, 8, 8, 8, 8, 4}}, {"reference", {8, 8, 8, 8, 4}}};
     std::vector<unsigned> tickets;
     fake().on_launch = [&](const FakeLaunch& launch) {
-        if (launch.function == "twice") tickets.push_back((*pointer_of<unsigned>(launch, 3))++);
+        if (launch.function == "twice") tickets.push_back((*pointer_of<unsigned>(launch, 4))++);
     };
     const Twice twice;
     const auto trial = try_template(twice.found(), device(), {.dimensions = {{"n", 40}}, .repeats = 3});
@@ -104,9 +106,9 @@ TEST(Trial, SaysWhereNothingWasCompared) {
     ASSERT_OK(all);
     EXPECT_FALSE(all->is_right);
     EXPECT_THAT(all->not_compared, ElementsAre("y"));  // z has numbers
-    EXPECT_EQ(all->not_numbers, 40u);
+    EXPECT_EQ(all->not_numbers, 41u);
     EXPECT_EQ(all->wrong, 40u);
-    EXPECT_EQ(all->elements, 42u);
+    EXPECT_EQ(all->elements, 43u);
     EXPECT_EQ(all->worst_tensor, "y");
 }
 
