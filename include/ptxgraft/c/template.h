@@ -129,7 +129,8 @@ PTXGRAFT_C_API ptxgraft_status ptxgraft_plan_get_tensor(ptxgraft_tensor_info* in
 PTXGRAFT_C_API ptxgraft_status ptxgraft_plan_get_random(void* bytes, size_t* size, const ptxgraft_plan* plan,
                                                         size_t tensor, uint64_t seed);
 /** Launches a kernel with a buffer for each tensor, in their order, null where a tensor may be. A null stream
-    is the device's own. What is `zeroed` the caller fills with zeros before every launch. PTXGRAFT_STATUS_buffer_exceeded for a buffer that is smaller than its tensor. */
+    is the device's own. What is `zeroed` the caller fills with zeros before every launch.
+    PTXGRAFT_STATUS_buffer_exceeded for a buffer that is smaller than its tensor. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_plan_launch(const ptxgraft_plan* plan, const ptxgraft_kernel* kernel,
                                                     const ptxgraft_buffer* const* buffers, size_t count,
                                                     const ptxgraft_stream* stream);
