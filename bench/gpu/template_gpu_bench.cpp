@@ -75,7 +75,11 @@ struct Ready {
     LaunchConfig config;
     std::vector<Buffer> buffers;
     std::vector<Argument> arguments;
-    void launch(const Stream& stream) const { done(kernel.launch_with(config, arguments, &stream)); }
+    std::vector<std::size_t> zeroed = {};  // of the buffers: zeros before every launch, which is a part of it
+    void launch(const Stream& stream) const {
+        for (const std::size_t i : zeroed) done(buffers[i].fill(std::byte{0}));
+        done(kernel.launch_with(config, arguments, &stream));
+    }
 };
 struct What {
     std::string name;
@@ -101,6 +105,7 @@ Ready ready(const Device& device, const What& what) {
             done(all.buffers.back().write(random_bytes(tensor, 1)));
         else
             done(all.buffers.back().fill(std::byte{0}));
+        if (tensor.zeroed) all.zeroed.push_back(all.buffers.size() - 1);
         pointers.push_back(tensor.nullable ? nullptr : &all.buffers.back());
     }
     all.arguments = value(launch.arguments(pointers));

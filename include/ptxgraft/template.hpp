@@ -10,7 +10,7 @@
 /// auto launch = gemm->launch({{"m", 129}, {"n", 65}, {"k", 48}}, {{"tile_m", 64}, {"type", "f16"}});
 /// auto kernel = skeleton->graft({{"epilogue", *stub}}, device);
 /// auto arguments = launch->arguments({&a, &b, nullptr, &c});   // one buffer for each of launch->tensors
-/// kernel->launch_with(launch->config, *arguments);
+/// kernel->launch_with(launch->config, *arguments);             // tensors that are `zeroed` were filled
 /// @endcode
 ///
 /// A **dimension** is a number that a launch has: rows, columns. A **tunable** is a choice that is compiled
@@ -102,7 +102,9 @@ struct TemplateTensor {
     /// Nullable, and integers without a "range": places or lengths, of which random ones mean nothing.
     /// try_template() passes a null pointer.
     bool is_places = false;
-    bool zeroed = false;        ///< it has to be zeros when a launch begins
+    /// It has to be zeros before every launch, each time anew: a kernel leaves there what it counted, and a
+    /// second launch over that would write out of bounds (Buffer::fill).
+    bool zeroed = false;
     double low = -1, high = 1;  ///< of random inputs
 };
 
@@ -115,6 +117,7 @@ struct TemplateParameter {
     std::optional<TensorMapOptions> map = {};  ///< of that tensor; its `address` counts from there
     std::vector<std::byte> value = {};         ///< of a number
     std::optional<double> above = {};          ///< what a floating-point number has to be larger than
+    std::optional<double> least = {};          ///< the least that it may be
 };
 
 /// The bytes of a random tensor, uniform from `low` to `high`; of floating types of 8 bits half of the
@@ -130,8 +133,8 @@ struct TemplateLaunch {
     std::vector<TemplateParameter> parameters;
 
     /// Gives a floating-point parameter, such as `eps`, another value than the manifest's. Errors:
-    /// Errc::argument_invalid for a name or a type that there is not, and for a value that is not larger than
-    /// TemplateParameter::above.
+    /// Errc::argument_invalid for a name or a type that there is not, for a value that is not larger than
+    /// TemplateParameter::above or below TemplateParameter::least, and for NaN and infinities.
     [[nodiscard]] PTXGRAFT_API Expected<void> set(std::string_view parameter, double value);
     /// For Kernel::launch_with: one buffer for each of `tensors`, null for one that may be. Errors:
     /// Errc::argument_count_wrong for another number of them; Errc::argument_invalid for a null pointer that
@@ -211,7 +214,8 @@ class PTXGRAFT_API Template {
 
     /// From dimensions to a launch. `multiprocessors` is of the device that will run it, for kernels whose
     /// blocks stay. Errors: Errc::dimension_invalid for a name that there is not, one that is missing, or a
-    /// value that the manifest rules out; those of complete() for all targets.
+    /// value that the manifest rules out; Errc::argument_invalid for no multiprocessor; those of complete()
+    /// for all targets.
     [[nodiscard]] Expected<TemplateLaunch> launch(const Dimensions& dimensions, const Choices& choices = {},
                                                   std::uint32_t multiprocessors = 1) const;
     /// Of its reference, whose tensors are the kernel's but for scratch, and whose outputs are .f64.
@@ -240,6 +244,8 @@ struct TrialOptions {
     CudaOptions cuda = {};
     bool assemble = true;       ///< for the machine code of a kernel that runs on the emulator
     std::uint32_t repeats = 0;  ///< on a GPU: launches that are timed, after one that is not
+    /// In place of the template's tolerance, which is for its default stubs: one that multiplies wants more.
+    std::optional<double> relative = {}, absolute = {};
 };
 
 struct Trial {
@@ -252,14 +258,19 @@ struct Trial {
     double allowed = 0;             ///< of |got - wanted|
     double largest_error = 0;       ///< of |got - wanted|, over all elements
     std::uint64_t wrong = 0, elements = 0;
+    std::uint64_t not_numbers = 0;  ///< elements where the reference has NaN
+    /// Outputs of which the reference has NaN alone, so that nothing was compared: all of their elements are
+    /// wrong.
+    std::vector<std::string> not_compared = {};
+    TemplateTolerance tolerance = {};  ///< that was used
     MachineCode machine_code =
         {};  ///< for the device's target; on the emulator too, where `assemble` says so
     std::optional<double> milliseconds = {};  ///< the median of the timed launches; of a GPU alone
 };
 
 /// Makes inputs, runs the kernel and its reference with the same stubs, and compares. Not a number is right
-/// where the reference has one. Errors: those of Template, Skeleton::graft, Skeleton::assemble and
-/// Function::launch.
+/// where the reference has one, but for an output that is nothing else. Errors: those of Template,
+/// Skeleton::graft, Skeleton::assemble and Function::launch.
 [[nodiscard]] PTXGRAFT_API Expected<Trial> try_template(const Template& from, const Device& device,
                                                         const TrialOptions& options);
 

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 
 namespace ptxgraft::cli {
@@ -36,6 +37,14 @@ Expected<std::string> read_file(const std::string& path) {
     const File file(std::fopen(path.c_str(), "rb"));
     if (!file) return fail(Errc::file_not_found, because(path));
     return read_all(file.get(), path);
+}
+
+Expected<std::string> read_array_file(const std::string& path) {
+    std::error_code error;
+    const auto kind = std::filesystem::status(path, error).type();
+    if (kind == std::filesystem::file_type::character || kind == std::filesystem::file_type::block)
+        return fail(Errc::file_not_readable, fmt::format("{}: it is a device, not a file of numbers", path));
+    return read_file(path);
 }
 
 std::string display_name(const std::string& path) { return path == "-" ? "<stdin>" : path; }

@@ -14,6 +14,9 @@ namespace ptxgraft::cli {
 /// The bytes of a file. Errors: Errc::file_not_found, Errc::file_not_readable.
 [[nodiscard]] Expected<std::string> read_file(const std::string& path);
 
+/// The same of a file of numbers: no device, whose bytes need not end.
+[[nodiscard]] Expected<std::string> read_array_file(const std::string& path);
+
 /// A file to write, and what it is to hold.
 struct OutputFile {
     std::string path;

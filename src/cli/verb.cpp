@@ -21,6 +21,10 @@ NamedValue split_named(std::string_view option, std::string_view text) {
     return {std::string(text.substr(0, equals)), std::string(text.substr(equals + 1))};
 }
 
+std::string wrong_from_zero(const std::string& text) {
+    return text.starts_with('-') ? fmt::format("it is a number from 0 on, not {}", text) : std::string();
+}
+
 std::string shell_word(std::string_view text) {
     std::string word = "'";
     for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);

@@ -42,6 +42,9 @@ struct NamedValue {
 };
 [[nodiscard]] NamedValue split_named(std::string_view option, std::string_view text);
 
+/// For an option that takes a number from 0 on: what is wrong with its text. CLI11 takes -1 for 2^64 - 1.
+[[nodiscard]] std::string wrong_from_zero(const std::string& text);
+
 /// A text as one word of a shell.
 [[nodiscard]] std::string shell_word(std::string_view text);
 

@@ -72,7 +72,15 @@ bool Comparison::compare_unchanged(const std::string& name, const Elements& befo
     return false;
 }
 
+void Comparison::have_nothing(const std::string& name, std::uint64_t size) {
+    worst = std::numeric_limits<double>::infinity();
+    tensor = name, index = 0;
+    got = wanted = std::numeric_limits<double>::quiet_NaN(), allowed = 0;
+    wrong += size;
+}
+
 void Comparison::look_at(const std::string& name, std::size_t at, double is, double should_be, double may) {
+    not_numbers += std::isnan(should_be) ? 1 : 0;
     if ((std::isnan(is) && std::isnan(should_be)) || is == should_be) return;
     double error = std::abs(is - should_be);
     if (std::isnan(error) || std::isinf(should_be)) error = std::numeric_limits<double>::infinity();

@@ -31,10 +31,13 @@ struct Comparison {
     double got = 0, wanted = 0, allowed = 0;
     double largest_error = 0;
     std::uint64_t wrong = 0, elements = 0;
+    std::uint64_t not_numbers = 0;  ///< elements where NaN was wanted
 
     /// Not a number is right where the reference has one.
     void compare(const std::string& name, const Elements& got, const Elements& wanted,
                  const TemplateTolerance& tolerance);
+    /// Where nothing was compared, each of so many elements is wrong.
+    void have_nothing(const std::string& name, std::uint64_t size);
     /// What is only read is as it was; true where it is.
     bool compare_unchanged(const std::string& name, const Elements& before, const Elements& after);
 

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "array/scalar.hpp"
@@ -157,6 +158,7 @@ class LaunchMaker {
             parameter.type = type_of(argument);
             parameter.value = TRY(number(argument, rule, parameter.type));
             parameter.above = rule.above;
+            parameter.least = rule.least;
         }
         result_.parameters.push_back(std::move(parameter));
         return {};
@@ -260,6 +262,8 @@ class LaunchMaker {
 
 Expected<TemplateLaunch> Template::launch(const Dimensions& dimensions, const Choices& choices,
                                           std::uint32_t multiprocessors) const {
+    if (multiprocessors == 0)
+        return fail(Errc::argument_invalid, std::string("multiprocessors are 1 or more, not 0"));
     const Choices complete = TRY(templates::complete(*data_, choices, {}));
     const Names names = TRY(launch_names(*data_, complete, dimensions, multiprocessors));
     TRY(check_dimensions(*data_, names));
@@ -294,6 +298,12 @@ Expected<void> TemplateLaunch::set(std::string_view parameter, double value) {
         if (one.above && !(value > *one.above))
             return fail(Errc::argument_invalid,
                         fmt::format("{} is above {}, not {}", parameter, *one.above, value));
+        if (one.least && !(value >= *one.least))
+            return fail(Errc::argument_invalid,
+                        fmt::format("{} is {} or more, not {}", parameter, *one.least, value));
+        if (!std::isfinite(value))
+            return fail(Errc::argument_invalid,
+                        fmt::format("{} is a finite number, not {}", parameter, value));
         one.value = TRY(array::scalar_bytes(*type, fmt::format("{}", value)));
         return {};
     }

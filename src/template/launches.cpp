@@ -50,6 +50,12 @@ Expected<void> begin_tensor(const Buffer& buffer, const TemplateTensor& tensor,
     return has_input(tensor) ? buffer.write(input) : buffer.poison(poison);
 }
 
+Expected<void> clear_zeroed(const TemplateLaunch& launch, const std::vector<Buffer>& buffers) {
+    for (std::size_t i = 0; i < buffers.size(); ++i)
+        if (launch.tensors[i].zeroed) TRY(buffers[i].fill(std::byte{0}));
+    return {};
+}
+
 Expected<std::vector<Argument>> arguments_over(const TemplateLaunch& launch,
                                                const std::vector<Buffer>& buffers,
                                                const std::vector<std::string>& null) {

@@ -34,6 +34,9 @@ struct LaunchOptions {
 /// Makes a buffer what its tensor is when a launch begins: zeros, `input`, or what no program is to read.
 [[nodiscard]] Expected<void> begin_tensor(const Buffer& buffer, const TemplateTensor& tensor,
                                           std::span<const std::byte> input);
+/// Makes zeros again what has to be zeros when a launch begins, behind everything that was launched before:
+/// what launches a template more than once calls it before each launch but the first.
+[[nodiscard]] Expected<void> clear_zeroed(const TemplateLaunch& launch, const std::vector<Buffer>& buffers);
 /// Whether its bytes are an input.
 [[nodiscard]] bool has_input(const TemplateTensor& tensor);
 /// The arguments of a launch over one buffer for each tensor; null pointers for those of `null`, and for

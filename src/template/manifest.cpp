@@ -228,9 +228,9 @@ class ManifestReader {
         const JsonValue* const list = TRY(needed(member, "arguments"));
         TRY(check_kind(*list, JsonKind::array, "arguments"));
         for (const JsonValue& item : list->items) {
-            TRY(check_keys(
-                item, "an argument",
-                {"name", "type", "shape", "access", "nullable", "map", "value", "above", "fill", "range"}));
+            TRY(check_keys(item, "an argument",
+                           {"name", "type", "shape", "access", "nullable", "map", "value", "above", "minimum",
+                            "fill", "range"}));
             TemplateArgument argument;
             ArgumentRule rule;
             rule.span = item.span;
@@ -371,6 +371,12 @@ class ManifestReader {
             if (const JsonValue* above = item.find("above")) {
                 rule.above = TRY(real_number(*above, "above"));
                 if (!(number > *rule.above)) return mistake(value->span, "\"value\" is above \"above\"");
+            }
+            if (const JsonValue* least = item.find("minimum")) {
+                rule.least = TRY(real_number(*least, "minimum"));
+                if (rule.above)
+                    return mistake(least->span, "a number has \"above\" or \"minimum\", not both");
+                if (number < *rule.least) return mistake(value->span, "\"value\" is \"minimum\" or more");
             }
             return {};
         }

@@ -37,6 +37,7 @@ struct ArgumentRule {
     std::optional<Formula> value;       ///< of an integer; none: the name's own
     std::optional<std::string> number;  ///< of a floating-point number, as written
     std::optional<double> above;        ///< what it is larger than
+    std::optional<double> least;        ///< what it is not below
     bool zeroed = false;
     std::optional<std::pair<double, double>> range;
 };

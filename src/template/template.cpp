@@ -218,6 +218,9 @@ Expected<Template> Template::find(std::string_view name, const std::string& fold
         }
     }
     if (unread) return tl::unexpected(std::move(*unread));
+    if (names.empty())
+        return fail(Errc::template_unknown,
+                    fmt::format("{}; there are none in {}", name, TRY(templates::template_folder(folder))));
     return fail(Errc::template_unknown, fmt::format("{}; there are {}", name, fmt::join(names, ", ")));
 }
 

@@ -14,6 +14,7 @@ namespace {
 
 using templates::arguments_over;
 using templates::begin_tensor;
+using templates::clear_zeroed;
 using templates::Comparison;
 using templates::Elements;
 using templates::find_tensor;
@@ -31,9 +32,13 @@ class Trier {
         TRY(prepare());
         const std::vector<Buffer> got = TRY(run_kernel());
         const std::vector<Buffer> wanted = TRY(run_reference());
-        const TemplateTolerance tolerance = TRY(from_.tolerance(options_.dimensions, options_.choices));
+        TemplateTolerance& tolerance = trial_.tolerance;
+        tolerance = TRY(from_.tolerance(options_.dimensions, options_.choices));
+        tolerance.relative = options_.relative.value_or(tolerance.relative);
+        tolerance.absolute = options_.absolute.value_or(tolerance.absolute);
         for (const std::string& output : from_.outputs())
             if (is_given(output)) TRY(compare(output, got, wanted, tolerance));
+        refuse_what_is_not_compared();
         TRY(check_inputs(got));
         tell();
         return std::move(trial_);
@@ -95,6 +100,7 @@ class Trier {
         std::vector<double> times;
         const TimingGuard guard = device_.timing();
         for (std::uint32_t i = 0; i <= options_.repeats; ++i) {
+            TRY(clear_zeroed(launch_, buffers));  // in front of the stream's events, as copies are
             TRY(begin.record(&stream));
             TRY(kernel.launch_with(launch_.config, list, &stream));
             TRY(end.record(&stream));
@@ -142,8 +148,24 @@ class Trier {
                            const std::vector<Buffer>& wanted_buffers, const TemplateTolerance& tolerance) {
         const Elements got = TRY(values(launch_, output, got_buffers));
         const Elements wanted = TRY(values(reference_, output, wanted_buffers));
+        const Comparison before = comparison_;
         comparison_.compare(output, got, wanted, tolerance);
+        const bool is_compared = comparison_.not_numbers - before.not_numbers != wanted.size();
+        if (is_compared || wanted.size() == 0) return {};
+        // begin_tensor() makes bytes of ones, as no NaN that is computed has them.
+        const auto is_one = [](std::byte byte) { return byte == std::byte{0xFF}; };
+        not_compared_.push_back({output, wanted.size() - (comparison_.wrong - before.wrong),
+                                 !std::ranges::all_of(wanted.bytes, is_one)});
         return {};
+    }
+    // What the reference does not write is no output of these tunables, unless it writes nothing at all.
+    void refuse_what_is_not_compared() {
+        const bool is_all = comparison_.not_numbers == comparison_.elements;
+        for (const NotCompared& one : not_compared_) {
+            if (!one.is_written && !is_all) continue;
+            trial_.not_compared.push_back(one.output);
+            comparison_.have_nothing(one.output, one.right);
+        }
     }
     void tell() {
         trial_.is_right = comparison_.wrong == 0;
@@ -153,6 +175,7 @@ class Trier {
         trial_.allowed = comparison_.allowed;
         trial_.largest_error = comparison_.largest_error;
         trial_.wrong = comparison_.wrong, trial_.elements = comparison_.elements;
+        trial_.not_numbers = comparison_.not_numbers;
     }
 
     const Template& from_;
@@ -161,6 +184,13 @@ class Trier {
     TemplateLaunch launch_, reference_;
     Trial trial_ = {};
     Comparison comparison_ = {};
+    // An output that is NaN alone: its elements that count as right, and whether the reference writes it.
+    struct NotCompared {
+        std::string output;
+        std::uint64_t right = 0;
+        bool is_written = false;
+    };
+    std::vector<NotCompared> not_compared_ = {};
 };
 
 }  // namespace

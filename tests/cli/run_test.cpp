@@ -204,6 +204,16 @@ TEST_F(Cli, RunRefusesWhatMakesNoSense) {
     EXPECT_FALSE(fs::exists("y.npy"));
 }
 
+// A link to what has no end is not read until memory has.
+TEST_F(Cli, RunReadsArraysFromNoDevice) {
+    fs::create_symlink("/dev/zero", "endless.npy");
+    EXPECT_THAT(ptxgraft({"run", "affine.ptx", "--device", "emulator", "--arg", "in=endless.npy"}).err,
+                HasSubstr("endless.npy: it is a device, not a file of numbers"));
+    write_file("endless.json", R"({"entry": "affine", "buffers": {"x": {"in": "endless.npy"}}, "args": []})");
+    EXPECT_THAT(ptxgraft({"run", "affine.ptx", "--launch", "endless.json", "--device", "emulator"}).err,
+                HasSubstr("endless.npy: it is a device, not a file of numbers"));
+}
+
 TEST_F(Cli, RunRefusesArgumentsOfAnotherNature) {
     const auto with = [](const char* bias, const char* n) {
         return ptxgraft({"run", "affine.ptx", "--device", "emulator", "--entry", "affine", "--arg",

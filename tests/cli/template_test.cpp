@@ -213,12 +213,72 @@ TEST_F(Cli, TryFindsWhatIsWrong) {
                 HasSubstr("n is 1 to 1024, not 2000"));
 }
 
+TEST_F(Cli, TryTakesNumbersThatMeanSomething) {
+    const auto why = [](const char* name, const char* dimensions, const std::string& value) {
+        return ptxgraft({"try", name, "--dims", dimensions, "--value", value, "--device", "emulator"}).err;
+    };
+    EXPECT_THAT(why("norm/rms", "rows=3,columns=8", "eps=-5"), HasSubstr("eps is 0 or more, not -5"));
+    EXPECT_THAT(why("norm/rms", "rows=3,columns=8", "eps=nan"), HasSubstr("eps is 0 or more, not nan"));
+    EXPECT_THAT(why("norm/rms", "rows=3,columns=8", "eps=inf"), HasSubstr("eps is a finite number, not inf"));
+    EXPECT_THAT(why("attention/mma", "queries=3,keys=5", "scale=inf"),
+                HasSubstr("scale is a finite number, not inf"));
+    EXPECT_EQ(why("norm/rms", "rows=3,columns=8", "eps=0"), "");
+}
+
+TEST_F(Cli, TrySaysWhereNothingWasCompared) {
+    const std::vector<std::string> command = {"try",      "elementwise/simple",
+                                              "--dims",   "n=8",
+                                              "--expr",   "function=y = sqrt(0 - 1 - x * x)",
+                                              "--device", "emulator"};
+    const Result wrong = ptxgraft(command);
+    EXPECT_EQ(wrong.status, 1);
+    EXPECT_THAT(wrong.out,
+                AllOf(StartsWith("wrong: 0 of 8 elements"),
+                      HasSubstr("nothing was compared of y: all of it is NaN in the reference\n")));
+    auto json = command;
+    json.emplace_back("--json");
+    EXPECT_EQ(Json::parse(ptxgraft(json).out)["not_compared"], Json({"y"}));
+}
+
+// A stub that multiplies makes errors larger than those of the default stubs, which the tolerance is for.
+TEST_F(Cli, TryTakesAnotherTolerance) {
+    const auto scan = [](std::vector<std::string> more) {
+        more.insert(more.begin(), {"try", "scan/scan", "--dims", "n=20000", "--expr", "epilogue=y = y * 1000",
+                                   "--device", "emulator"});
+        return ptxgraft(more);
+    };
+    const Result wrong = scan({});
+    EXPECT_EQ(wrong.status, 1);
+    EXPECT_THAT(wrong.out, AllOf(HasSubstr("note: the tolerance, "),
+                                 HasSubstr("is that of the default stubs; --tolerance RELATIVE,ABSOLUTE")));
+    const Result right = scan({"--tolerance", "1e-3,1", "--json"});
+    EXPECT_EQ(right.status, 0) << right.out;
+    EXPECT_EQ(Json::parse(right.out)["tolerance"], Json({{"relative", 1e-3}, {"absolute", 1}}));
+    for (const char* const text : {"x", "-1", "1,", "1,2,3", "inf"})
+        EXPECT_THAT(scan({"--tolerance", text}).err, HasSubstr("--tolerance: RELATIVE[,ABSOLUTE], numbers"))
+            << text;
+}
+
+TEST_F(Cli, TemplatesAreNeverHalfOfWhatWasAsked) {
+    EXPECT_EQ(ptxgraft({"template", "gemm/simt", "--source", "--json"}).status, 2);
+    const Result nowhere =
+        ptxgraft({"template", "elementwise/simple", "--dims", "n=5", "--launch", "/proc/x"});
+    EXPECT_EQ(nowhere.status, 1);
+    EXPECT_THAT(nowhere.err, HasSubstr("/proc/x: the folder cannot be made: "));
+    fs::create_directories("empty");
+    EXPECT_THAT(ptxgraft({"template", "gemm/simt", "--templates", "empty"}).err,
+                HasSubstr("no such template: gemm/simt; there are none in empty"));
+}
+
 TEST_F(Cli, TryChecksItsFlags) {
     const auto why = [](std::vector<std::string> flags) {
         flags.insert(flags.begin(), {"try", "attention/simt", "--device", "emulator"});
         return ptxgraft(flags).err;
     };
     EXPECT_THAT(why({"--dims", "heads"}), HasSubstr("--dims"));
+    EXPECT_THAT(why({"--dims", "heads=1,rows=1,columns=1", "--seed", "-1"}),
+                HasSubstr("--seed: it is a number from 0 on, not -1"));
+    EXPECT_THAT(why({"--dims", "heads=1,rows=1,columns=1", "--repeats", "-1"}), HasSubstr("--repeats"));
     EXPECT_THAT(why({"--dims", "heads=x"}), HasSubstr("heads is a whole number, not 'x'"));
     EXPECT_THAT(why({"--dims", "heads=1,heads=2"}), HasSubstr("heads is given twice"));
     EXPECT_THAT(why({"--dims", "heads=1"}), HasSubstr("rows is missing"));

@@ -157,6 +157,36 @@ class Templates(Case):
         self.assertEqual(gemm.tunables(), gemm.tunables({}))
         self.assertFails("template_unknown", "gemm/simt", templates.Template, "gemm/abacus")
 
+    def test_a_value_is_one_value(self):
+        gemm = templates.Template("gemm/mma")
+        for given in {"type": "f16,stages=3"}, {"type=f16,stages": 3}:
+            for use in gemm.tunables, lambda tunables: ptxgraft.Skeleton.from_template("gemm/mma", tunables):
+                self.assertFails("argument_invalid", "no commas and equals signs", use, given)
+
+    def test_what_is_of_another_type_is_a_type_error(self):
+        simple = templates.Template("elementwise/simple")
+        device = ptxgraft.Device("emulator")
+        kernel, plan = simple.skeleton(target="sm_90a").graft({}, device), simple.plan({"n": 4})
+        good = device.allocate(16)
+        for call, wanted in (
+            (lambda: plan.launch(kernel, [1, 2]), "1 is a int, and a ptxgraft.Buffer"),
+            (lambda: plan.launch(kernel, [good, np.zeros(4, np.float32)]), "is a ndarray, and a ptxgraft.Buffer"),
+            (lambda: plan.launch(kernel, [good, good], 7), "7 is a int, and a ptxgraft.Stream"),
+            (lambda: simple.try_on(None, {"n": 4}), "None is a NoneType, and a ptxgraft.Device"),
+            (lambda: simple.plan("n=4"), "'n=4' is a str, and a mapping"),
+            (lambda: ptxgraft.Skeleton.from_template("gemm/mma", "x"), "'x' is a str, and a mapping"),
+        ):
+            with self.subTest(wanted), self.assertRaisesRegex(TypeError, wanted):
+                call()
+
+    def test_a_device_has_multiprocessors(self):
+        self.assertFails("argument_invalid", "1 or more, not 0", templates.Template("elementwise/simple").plan, {"n": 4}, multiprocessors=0)
+
+    def test_a_trial_of_nothing_but_nan_is_not_right(self):
+        stubs = {"function": "x neg.f32 x mul.f32 -1.0 add.f32 sqrt.rn.f32 -> y"}
+        trial = templates.Template("elementwise/simple").try_on(ptxgraft.Device("emulator"), {"n": 4}, stubs=stubs)
+        self.assertEqual((trial.is_right, trial.wrong, trial.worst_tensor), (False, 4, "y"))
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -192,8 +192,25 @@ TEST(Manifest, NumbersCanBeSet) {
     EXPECT_EQ(launch.parameters.back().value[3], std::byte{0x3F});
     for (const double value : {0.0, -1.0, std::nan("")})
         EXPECT_THAT(message(launch.set("eps", value).error()), HasSubstr("eps is above 0, not "));
+    EXPECT_THAT(message(launch.set("eps", HUGE_VAL).error()), HasSubstr("eps is a finite number, not inf"));
     EXPECT_THAT(message(launch.set("rows", 2).error()), HasSubstr("rows is no floating-point number"));
     EXPECT_THAT(message(launch.set("beta", 2).error()), HasSubstr("no parameter beta"));
+}
+
+TEST(Manifest, NumbersHaveALeastValue) {
+    std::string text = good;
+    text.replace(text.find(R"("above": 0)"), 10, R"("minimum": 0)");
+    const Family family(text);
+    auto launch = *family.find("rows/scale")->launch({{"rows", 5}, {"columns", 8}});
+    EXPECT_TRUE(launch.set("eps", 0));
+    for (const double value : {-5.0, -HUGE_VAL, std::nan("")})
+        EXPECT_THAT(message(launch.set("eps", value).error()), HasSubstr("eps is 0 or more, not "));
+    EXPECT_THAT(message(launch.set("eps", HUGE_VAL).error()), HasSubstr("eps is a finite number, not inf"));
+}
+
+TEST(Manifest, ADeviceHasMultiprocessors) {
+    const auto launch = Family(good).find("rows/scale")->launch({{"rows", 5}, {"columns", 8}}, {}, 0);
+    EXPECT_THAT(message(launch.error()), HasSubstr("multiprocessors are 1 or more, not 0"));
 }
 
 TEST(Manifest, BuffersAreChecked) {
@@ -214,6 +231,9 @@ TEST(Manifest, TemplatesAreFoundByName) {
     const Family family(good);
     EXPECT_THAT(message(family.find("rows/add").error()), HasSubstr("rows/add; there are rows/scale"));
     EXPECT_THAT(message(Template::find("x", "/nowhere").error()), HasSubstr("/nowhere"));
+    const test::TemporaryFolder empty;
+    EXPECT_THAT(message(Template::find("x", empty.str()).error()),
+                HasSubstr("no such template: x; there are none in " + empty.str()));
     EXPECT_EQ(Template::all("/nowhere").error().code, Errc::file_not_found);
 }
 
@@ -292,6 +312,8 @@ TEST(Manifest, EveryMistakeHasItsPlace) {
          R"("map": {"im2col": {"lower_corner": [0]})", R"(it needs "upper_corner")"},
         {R"("value": 1e-6)", R"("value": "1e-6")", R"("value" is a number, not a string)"},
         {R"("above": 0)", R"("above": 1)", R"("value" is above "above")"},
+        {R"("above": 0)", R"("minimum": 1)", R"("value" is "minimum" or more)"},
+        {R"("above": 0)", R"("above": 0, "minimum": 0)", R"(has "above" or "minimum", not both)"},
         {R"("block": ["threads"], "shared)", R"("shared)", R"(it needs "block")"},
         {R"("output": "y")", R"("output": "x")", "no tensor named x is written"},
         {R"("output": "y")", R"("output": [])", R"("output" names no tensor)"},

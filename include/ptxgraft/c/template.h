@@ -119,7 +119,7 @@ typedef struct ptxgraft_tensor_info {
     ptxgraft_access access;
     uint32_t nullable;  /**< 1: the kernel takes a null pointer */
     uint32_t is_places; /**< 1: places or lengths, of which random ones mean nothing */
-    uint32_t zeroed;    /**< 1: it has to be zeros when a launch begins */
+    uint32_t zeroed;    /**< 1: it has to be zeros whenever a launch begins, each time anew */
 } ptxgraft_tensor_info;
 #define PTXGRAFT_TENSOR_INFO_INIT \
     { sizeof(ptxgraft_tensor_info), NULL, NULL, NULL, 0, 0, 0, 0, PTXGRAFT_ACCESS_in, 0, 0, 0 }
@@ -129,7 +129,8 @@ PTXGRAFT_C_API ptxgraft_status ptxgraft_plan_get_tensor(ptxgraft_tensor_info* in
 PTXGRAFT_C_API ptxgraft_status ptxgraft_plan_get_random(void* bytes, size_t* size, const ptxgraft_plan* plan,
                                                         size_t tensor, uint64_t seed);
 /** Launches a kernel with a buffer for each tensor, in their order, null where a tensor may be. A null stream
-    is the device's own. PTXGRAFT_STATUS_buffer_exceeded for a buffer that is smaller than its tensor. */
+    is the device's own. What is `zeroed` the caller fills with zeros before every launch.
+    PTXGRAFT_STATUS_buffer_exceeded for a buffer that is smaller than its tensor. */
 PTXGRAFT_C_API ptxgraft_status ptxgraft_plan_launch(const ptxgraft_plan* plan, const ptxgraft_kernel* kernel,
                                                     const ptxgraft_buffer* const* buffers, size_t count,
                                                     const ptxgraft_stream* stream);
@@ -166,7 +167,7 @@ typedef struct ptxgraft_trial_info {
     double largest_error;     /**< over all elements */
     uint64_t wrong, elements;
     double milliseconds; /**< the median of a GPU's timed launches; else 0 */
-    uint32_t is_right;   /**< 1: every element is */
+    uint32_t is_right;   /**< 1: every element is, and no output is NaN alone */
     uint32_t registers;  /**< of the entry's machine code; 0 without */
     uint32_t spill_size; /**< stores and loads together */
     uint32_t stack_size;

@@ -201,7 +201,7 @@ Expected<LaunchPlan> parse_launch_file(std::string text, const std::string& path
 Expected<LaunchPlan> read_launch_file(const std::string& path) {
     auto text = read_file(path);
     if (!text) return passed(text);
-    return parse_launch_file(std::move(*text), path, read_file);
+    return parse_launch_file(std::move(*text), path, read_array_file);
 }
 
 // ------------------------------------------------------------------------------------------------- flags
@@ -212,7 +212,7 @@ namespace {
 PlannedBuffer buffer_of(KernelArgument& argument) {
     PlannedBuffer buffer{.text = argument.text, .array = std::move(argument.array), .bytes = argument.bytes};
     if (!argument.input_file.empty()) {
-        const std::string bytes = take(read_file(argument.input_file));
+        const std::string bytes = take(read_array_file(argument.input_file));
         buffer.array = take(read_npy(bytes), {}, display_name(argument.input_file));
         buffer.bytes = buffer.array.data.size();
         buffer.contents = Contents::data;

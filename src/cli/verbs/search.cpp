@@ -409,7 +409,8 @@ void add_search(CLI::App& app) {
     verb->add_option("TASK", flags->task, "A task, TASK.json")->type_name("");
     verb->add_option("--archive", flags->archive, "FILE: keep all candidates there (SQLite)");
     verb->add_flag("--resume", flags->resumes, "Go on with the search of --archive");
-    auto* const seed = verb->add_option("--seed", flags->seed, "Another seed than the task's");
+    auto* const seed =
+        verb->add_option("--seed", flags->seed, "Another seed than the task's")->check(wrong_from_zero);
     verb->add_option("--strategy", flags->strategy, "evolve; random or climb, to compare with")
         ->check(CLI::IsMember({"evolve", "random", "climb"}));
     verb->add_option("--enumerate", flags->enumerates,

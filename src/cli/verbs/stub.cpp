@@ -201,6 +201,7 @@ void add_stub(CLI::App& app) {
                                     "Print so many programs made at random, one per line")
                        ->check(CLI::PositiveNumber);
     verb->add_option("--seed", flags->seed, "Of the first program; the next ones follow (default: 1)")
+        ->check(wrong_from_zero)
         ->needs(random);
     verb->add_option("--length", flags->length, "Instructions of a program (default: 20)")->needs(random);
     verb->add_option("-o,--output", flags->output, "File (default: standard output)");

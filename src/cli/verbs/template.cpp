@@ -225,6 +225,12 @@ void write_launch(const TemplateFlags& flags, const Template& from) {
     const fs::path folder(flags.launch_folder);
     std::error_code error;
     fs::create_directories(folder, error);
+    if (error)
+        fail_work({Errc::file_not_writable,
+                   {},
+                   0,
+                   std::make_shared<const std::string>(
+                       fmt::format("{}: the folder cannot be made: {}", folder.string(), error.message()))});
     take(write_file((folder / "kernel.ptx").string(), skeleton.ptx()));
     take(write_file((folder / "launch.json").string(), json_text(launch_json(launch, null))));
     if (flags.inputs) write_inputs(launch, folder, *flags.inputs, null);
@@ -316,7 +322,7 @@ void add_template(CLI::App& app) {
     add_chosen_template(*verb, flags->chosen);
     verb->add_flag("--describe", flags->describe, "Print what the manifest says (default)");
     verb->add_flag("--source", flags->source, "Print the CUDA source");
-    verb->add_flag("--json", flags->json, "Print what the manifest says as JSON");
+    verb->add_flag("--json", flags->json, "Print what the manifest says as JSON")->excludes("--source");
     verb->add_option(
         "--launch", flags->launch_folder,
         "DIR: write kernel.ptx and launch.json there, for `run DIR/kernel.ptx --launch DIR/launch.json`; "
@@ -324,7 +330,8 @@ void add_template(CLI::App& app) {
     verb->add_option("-o,--output", flags->output,
                      "FILE: write the PTX for the tunables of --set there, - for standard output");
     verb->add_option("--inputs", flags->inputs,
-                     "SEED: write random inputs there too; places and lengths that may be null pointers are");
+                     "SEED: write random inputs there too; places and lengths that may be null pointers are")
+        ->check(wrong_from_zero);
     verb->add_option("--null", flags->null, "Tensors that are null pointers in the launch: bias,scale")
         ->delimiter(',');
     verb->add_flag("--spare-registers", flags->measure,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import index
 from typing import TYPE_CHECKING, Any, Optional, Union
 
@@ -116,6 +116,17 @@ def name_bytes(text: str) -> bytes:
     if b"\0" in data:
         raise invalid(f"a zero byte in {text!r}")
     return data
+
+
+def pairs(values: Mapping[str, Any]) -> str:
+    """Names and values for C, which has them in one text: `m=129,n=65`."""
+    if not isinstance(values, Mapping):
+        raise wrong_type(values, "a mapping of names to values")
+    for pair in values.items():
+        for part in map(str, pair):
+            if "," in part or "=" in part:
+                raise invalid(f"names and values have no commas and equals signs, as {part!r} has")
+    return ",".join(f"{name}={value}" for name, value in values.items())
 
 
 def _filled(function: Callable[..., int], arguments: tuple[Any, ...], kind: str) -> tuple[Any, int]:

@@ -10,7 +10,21 @@ from ptxgraft import _batch, _cuda_core, _graft, _kernel, _machine_code
 from ptxgraft._cache import Cache
 from ptxgraft._device import Device
 from ptxgraft._graft import GraftOptions, Stubs
-from ptxgraft._library import Error, Handle, Options, decode, enum_name, info, invalid, lib, name_bytes, path_text, text_bytes, text_of
+from ptxgraft._library import (
+    Error,
+    Handle,
+    Options,
+    decode,
+    enum_name,
+    info,
+    invalid,
+    lib,
+    name_bytes,
+    pairs,
+    path_text,
+    text_bytes,
+    text_of,
+)
 from ptxgraft._progress import Progress
 from ptxgraft._stub import EFFECTS, Stub
 
@@ -221,7 +235,7 @@ class Skeleton(Handle):
         'in f32 x, out f32 y, in u32 index'
         """
         given = _cuda_options(target, None, cache, (), (), ())
-        choices = name_bytes(",".join(f"{key}={value}" for key, value in (tunables or {}).items()))
+        choices = name_bytes(pairs({} if tunables is None else tunables))
         return cls._new(cls._create(lib.ptxgraft_skeleton_create_from_template, name_bytes(name), choices, given.struct))
 
     @property

@@ -32,17 +32,15 @@ from ptxgraft._library import (
     invalid,
     lib,
     name_bytes,
+    pairs,
     path_text,
     text_of,
+    wrong_type,
 )
 from ptxgraft._skeleton import Skeleton, _cuda_options
 
 Choices = Mapping[str, Union[str, int]]  #: of tunables
 Dimensions = Mapping[str, int]
-
-
-def _pairs(values: Mapping[str, Any]) -> str:
-    return ",".join(f"{name}={value}" for name, value in values.items())
 
 
 def names(folder: Union[str, PathLike[str], None] = None) -> tuple[str, ...]:
@@ -60,13 +58,13 @@ class Tensor(NamedTuple):
     size: int  #: in bytes
     access: str  #: "in", "out", "modified", "scratch"
     nullable: bool
-    zeroed: bool  #: it has to be zeros when a launch begins
+    zeroed: bool  #: it has to be zeros whenever a launch begins: `buffer.fill(0)` before each
 
 
 class Trial(NamedTuple):
     """What a trial came to."""
 
-    is_right: bool
+    is_right: bool  #: not where all of an output is NaN in the reference, either: nothing was compared
     worst: float  #: the largest part of what is allowed; 1 and less is right
     worst_tensor: str
     got: float  #: there
@@ -156,7 +154,7 @@ class Template(Handle):
 
     def tunables(self, choices: Choices = {}) -> dict[str, str]:
         """All of them: those that are given, the others as usual."""
-        text = text_of(lib.ptxgraft_template_get_tunables, self._handle, name_bytes(_pairs(choices)))
+        text = text_of(lib.ptxgraft_template_get_tunables, self._handle, name_bytes(pairs(choices)))
         return dict(pair.split("=", 1) for pair in text.split(",")) if text else {}
 
     def combinations(self) -> list[dict[str, str]]:
@@ -167,7 +165,7 @@ class Template(Handle):
     def tolerance(self, dimensions: Dimensions, choices: Choices = {}) -> tuple[float, float]:
         """The relative and the absolute error that a result may have."""
         relative, absolute = ffi.new("double*"), ffi.new("double*")
-        arguments = self._handle, name_bytes(_pairs(dimensions)), name_bytes(_pairs(choices))
+        arguments = self._handle, name_bytes(pairs(dimensions)), name_bytes(pairs(choices))
         check(lib.ptxgraft_template_get_tolerance(relative, absolute, *arguments))
         return relative[0], absolute[0]
 
@@ -177,7 +175,7 @@ class Template(Handle):
         """Compiles it; or its reference, which is naive, in double precision, and has the same sites."""
         create = lib.ptxgraft_skeleton_create_of_reference if reference else lib.ptxgraft_skeleton_create_of_template
         options = _cuda_options(target, None, cache, (), (), ())
-        return Skeleton._new(Skeleton._create(create, self._handle, name_bytes(_pairs(choices)), options.struct))
+        return Skeleton._new(Skeleton._create(create, self._handle, name_bytes(pairs(choices)), options.struct))
 
     def plan(
         self,
@@ -204,7 +202,7 @@ class Template(Handle):
         """As the function of this name, of the kernel with these tunables in blocks of its own size: what `description` says of
         `spare_registers` holds for the usual ones."""
         options = _spare_options(sites, target, most, first, cache)
-        arguments = self._handle, name_bytes(_pairs(choices)), options.struct
+        arguments = self._handle, name_bytes(pairs(choices)), options.struct
         return _Measured(lib.ptxgraft_spare_registers_create_of_template, arguments).sites()
 
     def try_on(
@@ -222,11 +220,13 @@ class Template(Handle):
         cache: Optional[Cache] = None,
     ) -> Trial:
         """Makes inputs, runs the template and its reference with the same stubs, and compares."""
+        if not isinstance(device, Device):
+            raise wrong_type(device, "a ptxgraft.Device")
         options = Options("trial_options")
         struct = options.struct
-        options.text("dimensions", _pairs(dimensions))
-        options.text("tunables", _pairs(choices))
-        options.text("numbers", _pairs(numbers) if numbers else None)
+        options.text("dimensions", pairs(dimensions))
+        options.text("tunables", pairs(choices))
+        options.text("numbers", pairs(numbers) if numbers else None)
         options.text("target", target)
         options.texts("null_tensors", "null_tensor_count", null_tensors)
         options.handle("cache", cache)
@@ -269,9 +269,9 @@ class Plan(Handle):
         reference: bool,
     ):
         options = Options("plan_options")
-        options.text("dimensions", _pairs(dimensions))
-        options.text("tunables", _pairs(choices))
-        options.text("numbers", _pairs(numbers) if numbers else None)
+        options.text("dimensions", pairs(dimensions))
+        options.text("tunables", pairs(choices))
+        options.text("numbers", pairs(numbers) if numbers else None)
         options.struct.multiprocessors, options.struct.is_reference = multiprocessors, reference
         self._handle = self._create(lib.ptxgraft_plan_create, template._handle, options.struct)
         plan = info("plan_info", lib.ptxgraft_plan_get_info, self._handle)
@@ -290,8 +290,14 @@ class Plan(Handle):
         return bytes_of(lib.ptxgraft_plan_get_random, self._handle, tensor, seed)
 
     def launch(self, kernel: Kernel, buffers: Sequence[Optional[Buffer]], stream: Optional[Stream] = None) -> None:
-        """Launches a kernel with a buffer for each tensor, in their order, None where a tensor may be."""
+        """Launches a kernel with a buffer for each tensor, in their order, None where a tensor may be. Those that are `zeroed` have to
+        be zeros before every launch."""
         check_kernel(kernel)
+        for buffer in buffers:
+            if buffer is not None and not isinstance(buffer, Buffer):
+                raise wrong_type(buffer, "a ptxgraft.Buffer, such as Device.upload makes,")
+        if stream is not None and not isinstance(stream, Stream):
+            raise wrong_type(stream, "a ptxgraft.Stream, such as Device.borrow_stream makes,")
         closed = [i for i, buffer in enumerate(buffers) if buffer is not None and buffer.is_closed]
         if closed:
             raise invalid(f"buffer {closed[0]} is closed", closed[0])
