@@ -71,8 +71,8 @@ template <unsigned scored> struct Rows {
 
     __device__ float in_exponent() const { return scored == logit ? log2_e : scale * log2_e; }
 
-    // Products become scores: scaled, and through the sites. Stubs of `at_once` scores are begun where those of
-    // the scores before them are done, the first where the products are; 0: where the assembler likes.
+    // Products become scores: scaled, and through the sites. Stubs of `at_once` scores are begun where those
+    // of the scores before them are done, the first where the products are; 0: where the assembler likes.
     template <unsigned at_once, unsigned count>
     __device__ void score(float (&scores)[count], unsigned column) const {
         const unsigned first = column + 2 * (threadIdx.x % 4);
