@@ -11,7 +11,9 @@
 ///
 /// Stubs differ in more than what they keep alive, and ptxas weighs all of a kernel at once: the figure is of
 /// stubs whose values are made one of the other and then added up, of floats and of integers, in one site at
-/// a time. It is a guide for the length of a stub, no promise for each.
+/// a time. None converts an operand of the other kind where the site has one of its own, and none has special
+/// functions. What does not depend on the value that a site changes, such as `f32(column)`, ptxas may compute
+/// for many copies of the site at once. So it is a guide for the length of a stub, no promise for each.
 
 #include <cstdint>
 #include <string>

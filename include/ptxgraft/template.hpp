@@ -68,8 +68,9 @@ struct TemplateSite {
     std::string where;                                          ///< "hot" in the main loop, else "cold"
     std::string copies;  ///< an expression of tunables; empty where the manifest does not say it
     /// By target: 32-bit values that a stub may keep alive there before the kernel spills or a multiprocessor
-    /// holds a block less, as measured with the tunables of Template::choices_with(). With others there may
-    /// be fewer: Template::measure_spare_registers().
+    /// holds a block less, as measured with the tunables of Template::choices_with(), by the stubs of
+    /// spare_registers.hpp: chains of floats, and of integers, which convert no operand. With others there
+    /// may be fewer: Template::measure_spare_registers().
     std::map<std::string, std::uint32_t> spare_registers;
 };
 

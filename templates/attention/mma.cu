@@ -272,7 +272,7 @@ struct Warp {
     // Scores become weights, and the output is made relative to the same score as they.
     __device__ void weigh(const Tiles<tile_keys>::Tile& tile, const Window& window) {
 #pragma unroll
-        for (unsigned strip = 0; strip < strips; ++strip) rows[strip].score(scores[strip], tile.column);
+        for (unsigned strip = 0; strip < strips; ++strip) rows[strip].score<0>(scores[strip], tile.column);
         if (tile.cut != 0) {
 #pragma unroll
             for (unsigned strip = 0; strip < strips; ++strip)

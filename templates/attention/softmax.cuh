@@ -30,6 +30,17 @@ __device__ inline float exp2_of(float x) {
     return x;
 }
 
+// The same number, which no assembler computes with before the other one is there: of its bytes a permutation
+// that takes none from the other. Where nothing uses the result it is no instruction.
+__device__ inline unsigned behind(unsigned number, float other) {
+    unsigned same;
+    asm("prmt.b32 %0, %1, %2, 0x3210;" : "=r"(same) : "r"(number), "r"(__float_as_uint(other)));
+    return same;
+}
+__device__ inline float behind(float number, float other) {
+    return __uint_as_float(behind(__float_as_uint(number), other));
+}
+
 // What the site `score` sees: the product of query and key, which the softmax scales together with its own
 // constant in one multiplication and addition; or the scaled product, for one multiplication more.
 constexpr unsigned product = 0, logit = 1;
@@ -42,21 +53,42 @@ template <unsigned scored> struct Rows {
     float top[2] = {hidden, hidden}, sum[2] = {0, 0};
     float scale;  // above 0 where scored == product
 
+    // What `score` sees beside the scores.
+    struct Seen {
+        Query query[2];
+        float of_row[2], scale;
+        unsigned first_column;  // of the lane
+    };
+    __device__ Seen seen_behind(unsigned first_column, float done) const {
+        Seen seen = {{query[0], query[1]}, {}, behind(scale, done), behind(first_column, done)};
+#pragma unroll
+        for (unsigned half = 0; half < 2; ++half) {
+            seen.query[half].row = behind(query[half].row, done);
+            seen.of_row[half] = behind(of_row[half], done);
+        }
+        return seen;
+    }
+
     __device__ float in_exponent() const { return scored == logit ? log2_e : scale * log2_e; }
 
-    // Products become scores: scaled, and through the sites.
-    template <unsigned count> __device__ void score(float (&scores)[count], unsigned column) const {
-        const unsigned place = threadIdx.x % 4;
+    // Products become scores: scaled, and through the sites. Stubs of `at_once` scores are begun where those
+    // of the scores before them are done, the first where the products are; 0: where the assembler likes.
+    template <unsigned at_once, unsigned count>
+    __device__ void score(float (&scores)[count], unsigned column) const {
+        const unsigned first = column + 2 * (threadIdx.x % 4);
+        Seen seen = {{query[0], query[1]}, {of_row[0], of_row[1]}, scale, first};
 #pragma unroll
         for (unsigned pair = 0; pair < count / 2; ++pair) {
             const unsigned i = pair / 2 * 4 + pair % 2;  // and i + 2, of the same column
-            const unsigned here = column + 2 * place + column_of(i);
-            const float of_column = value_of_column(here, query[0]);
+            if (at_once != 0 && i % (at_once + (at_once == 0)) == 0)
+                seen = seen_behind(first, scores[i == 0 ? 0 : i - 1]);
+            const unsigned here = seen.first_column + column_of(i);
+            const float of_column = value_of_column(here, seen.query[0]);
 #pragma unroll
             for (unsigned half = 0; half < 2; ++half) {
                 float& one = scores[i + 2 * half];
                 if (scored == logit) one *= scale;
-                change_score(one, query[half], here, scale, of_row[half], of_column);
+                change_score(one, seen.query[half], here, seen.scale, seen.of_row[half], of_column);
             }
         }
     }

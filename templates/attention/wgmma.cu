@@ -49,6 +49,10 @@ constexpr u32 copied_panel = tile_keys * copied_row_bytes, copied_bytes = panels
 constexpr u32 producer_registers = consumers == 2 ? (changes_tiles ? 64 : 40) : (changes_tiles ? 56 : 32);
 constexpr u32 consumer_registers = consumers == 2 ? (changes_tiles ? 224 : 232) : (changes_tiles ? 152 : 160);
 
+// Else stubs that convert columns, or compute with other values than the scores, would all be begun before
+// the products are done, and keep more values alive than there are registers.
+constexpr u32 scores_at_once = 16;
+
 // Whether there are uniform registers for the descriptors of all steps along head_dim.
 constexpr bool keeps_steps = head_dim <= 128;
 
@@ -246,7 +250,7 @@ struct Consumer {
         values.release(at);
     }
     __device__ void weigh(const Tiles<tile_keys>::Tile& tile, const Window& window, float (&factor)[2]) {
-        rows.score(scores, tile.column);
+        rows.score<scores_at_once>(scores, tile.column);
         if (tile.cut != 0) rows.hide(scores, tile.column, window);
         rows.weigh(scores, factor);
     }

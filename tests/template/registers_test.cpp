@@ -121,5 +121,33 @@ TEST_P(OtherTunables, HaveRegistersForStubs) {
     }
 }
 
+// Most of what they compute does not depend on the score, so that it could be done before the products are.
+Stub alibi_stub(const Site& score) {
+    auto stub = Stub::from_ptx(
+        ".reg .f32 made<2>;\ncvt.rn.f32.u32 made0, _row;\ncvt.rn.f32.u32 made1, _column;\n"
+        "sub.f32 made0, made0, made1;\nfma.rn.f32 _score, made0, 0f3DCCCCCD, _score;\n",
+        score);
+    EXPECT_TRUE(stub) << describe(stub.error());
+    return std::move(stub.value());
+}
+
+class UsualTunables : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(, UsualTunables, testing::Values("attention/wgmma", "attention/quantised"),
+                         [](const auto& info) { return test_name(info.param); });
+
+TEST_P(UsualTunables, HaveRegistersForStubsOfScores) {
+    const auto from = Template::find(GetParam());
+    ASSERT_TRUE(from) << describe(from.error());
+    const auto skeleton = from->skeleton({}, {}, {.cache = &test::cache()});
+    ASSERT_TRUE(skeleton) << describe(skeleton.error());
+    const Site& score = *skeleton->find_site("score").value();
+    for (const auto& stub_of : {alibi_stub, mixed_stub}) {
+        const auto code = skeleton->assemble(
+            {Graft(score.name, stub_of(score))},
+            {.entry = from->entry(), .assemble = {.limits = {.spill_bytes = 0}}, .cache = &test::cache()});
+        EXPECT_TRUE(code) << describe(code.error());
+    }
+}
+
 }  // namespace
 }  // namespace ptxgraft
