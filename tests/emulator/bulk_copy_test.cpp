@@ -337,6 +337,32 @@ TEST(BulkCopy, RowsOfAStoreThatAreOutsideMayBeUndefined) {
         }
 }
 
+// Of a word whose other bytes were written: rows begin and end at any element.
+TEST(BulkCopy, BytesBesideARowNeedNoFence) {
+    struct Row {
+        const char* where;
+        bool is_right;
+    };
+    for (const auto& [where, is_right] : {Row{"%rd1", true}, Row{"%rd1+2", false}, Row{"%rd1+32", false},
+                                          Row{"%rd1+34", true}, Row{"%rd1+64", true}}) {
+        auto in = device().upload(std::vector<std::uint16_t>(4 * 32, 5));
+        const auto map = in->encode_tensor_map(
+            {.type = TensorType::u16, .dims = {32, 4}, .strides = {64}, .box = {16, 2}});
+        const std::string store = std::string("mov.u16 %h1, 7;\nst.global.u16 [") + where + "], %h1;\n";
+        const auto done = run(
+            module_of(pointer_and_map,
+                      map_address + store +
+                          "mbarrier.init.shared::cta.b64 [bar], 1;\n"
+                          "mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 64;\n"
+                          "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+                          "[smem], [%rd2, {1, 0}], [bar];\n" +
+                          wait_for_bar),
+            *in, *map);
+        EXPECT_EQ(static_cast<bool>(done), is_right) << where << failure(done);
+        if (!is_right) { EXPECT_THAT(failure(done), HasSubstr("no fence.proxy.async for global memory")); }
+    }
+}
+
 TEST(BulkCopy, MapsAreChangedInSharedMemoryAndUsedFromGlobalMemory) {
     auto first = device().upload(counting<std::uint32_t>(64)),
          second = device().upload(counting<std::uint32_t>(64, 1000));

@@ -65,19 +65,20 @@ bool AsyncChecks::note_async_order(Space space, std::uint64_t address, unsigned 
         return false;
     RaceChecks& races = warp_.checks().races();
     RaceShadow& shadow = at.is_shared ? checker.shared_races : checker.global_races;
-    if (proxy_ == Proxy::async) {
-        const FencedSpace space = at.is_shared ? FencedSpace::shared : FencedSpace::global;
-        const auto unfenced = shadow.unfenced_write(at.begin, at.begin + bytes,
-                                                    checker.order.fenced(space, warp_.number(), lane),
-                                                    checker.agents.async_proxy());
-        if (unfenced && !races.report_unfenced(*unfenced, space, lane, "copy")) return false;
-    }
+    const FencedSpace fenced = at.is_shared ? FencedSpace::shared : FencedSpace::global;
+    std::optional<Race> unfenced;  // a write is looked for before the copy's own takes its place
+    if (proxy_ == Proxy::async)
+        unfenced = shadow.unfenced_write(at.begin, at.begin + bytes,
+                                         checker.order.fenced(fenced, warp_.number(), lane),
+                                         checker.agents.async_proxy());
     const ProxyLane& as = reads ? reads_ : writes_;
     const Accessor by{epoch(as.agent, as.lane, checker.order.access(as.agent)), warp_.number(), lane};
-    if (!shadow.note(at.begin, at.begin + bytes, kind, by, warp_.pc())) return true;
-    return races.report_races(
-        EmulatorCheck::async, shadow.found(),
-        {.at = at, .bytes = static_cast<std::uint32_t>(bytes), .kind = kind, .lane = lane});
+    if (shadow.note(at.begin, at.begin + bytes, kind, by, warp_.pc()) &&
+        !races.report_races(
+            EmulatorCheck::async, shadow.found(),
+            {.at = at, .bytes = static_cast<std::uint32_t>(bytes), .kind = kind, .lane = lane}))
+        return false;
+    return !unfenced || races.report_unfenced(*unfenced, fenced, lane, "copy");
 }
 
 void AsyncChecks::finish_async_at(Space space, std::uint64_t address) {

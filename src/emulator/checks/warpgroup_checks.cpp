@@ -405,6 +405,12 @@ bool WarpgroupChecks::note_range(const SharedRange& range, const Located& shared
     Checker& checker = *warp_.cta().checker();
     const Accessor by{epoch(warpgroup, warp_.index() % 4, groups() + 1), warpgroup, warp_.index() % 4};
     const std::uint64_t begin = shared.begin + range.begin, end = shared.begin + range.end;
+    if (!checker.mbarriers.empty()) {
+        Located at = shared;
+        at.begin = begin;
+        at.offsets[0] = 0;
+        if (!warp_.checks().async().check_mbarriers(1, at, end - begin, AccessKind::read)) return false;
+    }
     if (checker.shared_races.note(begin, end, AccessKind::read, by, warp_.pc()) &&
         !races.report_races(EmulatorCheck::async, checker.shared_races.found(),
                             {.at = shared, .bytes = row_bytes, .kind = AccessKind::read, .lane = 0}))

@@ -417,7 +417,7 @@ Flow execute_wgmma_commit(Warp& warp, const Operation&, std::uint32_t mask) {
 }
 
 Flow execute_set_registers(Warp& warp, const Operation& operation, std::uint32_t mask) {
-    return mask != ~0u
+    return mask != warp.started()
                ? not_whole(warp, mask)
                : next_if(warp.checks().warpgroup().check_set_registers(SetRegisters::of(operation.extra)));
 }

@@ -135,7 +135,11 @@ class RaceShadow {
     [[nodiscard]] std::optional<Race> first_unknown(std::uint64_t begin, std::uint64_t end, F&& clock_for);
     [[nodiscard]] static std::optional<unsigned> unknown_lane(const AccessInfo& info, std::uint32_t lanes,
                                                               const VectorClock& known);
-    [[nodiscard]] bool find_unknown(const Record& record, std::uint32_t words, const VectorClock& known,
+    /// Bytes of one line.
+    struct LineRange {
+        unsigned begin = 0, bytes = 0;
+    };
+    [[nodiscard]] bool find_unknown(const Record& record, const LineRange& range, const VectorClock& known,
                                     Race& unknown) const;
 
     void add(const LinePlace& place, const Observer& by, const Touch& touch);

@@ -325,14 +325,14 @@ std::optional<Race> RaceShadow::first_unknown(std::uint64_t begin, std::uint64_t
     Race unknown;
     for (; begin < end; begin = (begin / line_bytes + 1) * line_bytes) {
         const std::uint64_t next = std::min(end, (begin / line_bytes + 1) * line_bytes);
-        const std::uint32_t words =
-            words_at(static_cast<unsigned>(begin % line_bytes), static_cast<unsigned>(next - begin));
+        const LineRange range{static_cast<unsigned>(begin % line_bytes), static_cast<unsigned>(next - begin)};
+        const std::uint32_t words = words_at(range.begin, range.bytes);
         const LinePlace place = memory_->line(begin >> line_shift);
         unknown.address = begin / line_bytes * line_bytes;
         detach(place);
         const bool is_in_records = any_record(place, [&](const Record& record) {
             const VectorClock* const known = clock_for(memory_->info(record.id));
-            return known != nullptr && find_unknown(record, words & words_of(record), *known, unknown);
+            return known != nullptr && find_unknown(record, range, *known, unknown);
         });
         if (is_in_records) return unknown;
         for (std::uint32_t rest = place.has_cells() ? words : 0; rest != 0; rest &= rest - 1) {
@@ -384,12 +384,14 @@ std::optional<unsigned> RaceShadow::unknown_lane(const AccessInfo& info, std::ui
 }
 
 // `unknown`: its address is the line's.
-bool RaceShadow::find_unknown(const Record& record, std::uint32_t words, const VectorClock& known,
+bool RaceShadow::find_unknown(const Record& record, const LineRange& range, const VectorClock& known,
                               Race& unknown) const {
     const AccessInfo& info = memory_->info(record.id);
-    for (; words != 0; words &= words - 1) {
+    for (std::uint32_t words = words_at(range.begin, range.bytes) & words_of(record); words != 0;
+         words &= words - 1) {
         const auto word = static_cast<unsigned>(std::countr_zero(words));
-        for (unsigned byte = word * word_bytes; byte < (word + 1) * word_bytes; ++byte) {
+        const unsigned end = std::min((word + 1) * word_bytes, range.begin + range.bytes);
+        for (unsigned byte = std::max(word * word_bytes, range.begin); byte < end; ++byte) {
             const auto lane = unknown_lane(info, lanes_at(record, byte), known);
             if (!lane) continue;
             unknown = {epoch(info.agent(), *lane, info.time),
