@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstddef>
 #include <memory>
@@ -33,12 +34,14 @@ std::vector<std::string> own_folders() {
 }
 
 // dlopen searches the folders of its caller. Where something stands between, as AddressSanitizer does, that
-// is not this code: so its folders are tried first.
+// is not this code: so the file in the first of its folders that has one is opened.
 void* open_library(const char* file) {
     constexpr int mode = RTLD_NOW | RTLD_LOCAL;
     if (void* const loaded = ::dlopen(file, mode | RTLD_NOLOAD)) return loaded;
-    for (const std::string& folder : own_folders())
-        if (void* const opened = ::dlopen((folder + "/" + file).c_str(), mode)) return opened;
+    for (const std::string& folder : own_folders()) {
+        const std::string path = folder + "/" + file;
+        if (::access(path.c_str(), F_OK) == 0) return ::dlopen(path.c_str(), mode);
+    }
     return ::dlopen(file, mode);
 }
 
