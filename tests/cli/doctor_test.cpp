@@ -129,6 +129,19 @@ TEST_F(Cli, NvrtcAndNvJitLinkAreLoadedByWhatUsesThem) {
     EXPECT_EQ(loads(ptxgraft({"--version"})), std::pair(true, true));
 }
 
+// A library that has a dlopen of its own, as AddressSanitizer's, is no reason to find others than without it.
+TEST_F(Cli, TheSameNvrtcAndNvJitLinkAreFoundBesideAddressSanitizer) {
+#ifdef __SANITIZE_ADDRESS__
+    GTEST_SKIP() << "this program has the sanitizer itself: its other tests see what is found";
+#endif
+    const Result usual = ptxgraft({"--version"});
+    const Setting preloaded("LD_PRELOAD", "libasan.so.8"), leaks("ASAN_OPTIONS", "detect_leaks=0");
+    const Result beside = ptxgraft({"--version"});
+    if (beside.err.find("cannot be preloaded") != std::string::npos)
+        GTEST_SKIP() << "libasan.so.8, of g++ 12, is missing";
+    EXPECT_EQ(beside.out, usual.out) << beside.err;
+}
+
 // The dynamic linker takes a file of the name for the library, and finds that it is none.
 TEST_F(Cli, WithoutNvrtcAndNvJitLinkTheRestWorks) {
     fs::create_directory("libraries");

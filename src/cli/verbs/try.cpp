@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <memory>
+#include <optional>
 
 #include "cli/checks.hpp"
 #include "cli/print_json.hpp"
@@ -25,7 +26,7 @@ struct TryFlags {
     std::vector<std::string> null;
     std::uint64_t seed = 1;
     std::uint32_t repeats = 20;
-    std::string tolerance;
+    std::optional<std::string> tolerance;
     bool json = false;
 };
 
@@ -46,7 +47,6 @@ const FunctionUsage* usage_of(const Trial& trial, const std::string& entry) {
 
 // RELATIVE[,ABSOLUTE]
 void read_tolerance(std::string_view text, TrialOptions& options) {
-    if (text.empty()) return;
     const std::size_t comma = text.find(',');
     const auto number = [&](std::string_view part) {
         double value = 0;
@@ -124,7 +124,7 @@ void try_one(const TryFlags& flags) {
                          .null = flags.null,
                          .numbers = numbers_of(flags.chosen),
                          .repeats = flags.repeats};
-    read_tolerance(flags.tolerance, options);
+    if (flags.tolerance) read_tolerance(*flags.tolerance, options);
     options.cuda.cache = cache ? &*cache : nullptr;
     options.graft.cache = options.cuda.cache;
     options.graft.routes = route_options(flags.stubs);

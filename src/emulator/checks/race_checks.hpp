@@ -95,7 +95,7 @@ class RaceChecks {
     /// False: the launch ends.
     [[nodiscard]] bool report_races(EmulatorCheck of, std::span<const Race> races,
                                     const RacingAccess& access);
-    /// A write of shared memory that the async proxy may not see: no proxy fence comes behind it.
+    /// A write that the async proxy may not see: no proxy fence for its state space comes behind it.
     [[nodiscard]] bool report_unfenced(const Race& write, FencedSpace space, unsigned lane,
                                        std::string_view what);
     [[nodiscard]] StrongOperation strong_operation(const Access& access, std::uint32_t mask,

@@ -24,8 +24,7 @@ class RaceShadow {
     RaceShadow(Order& order, RaceStorage& storage, ShadowMemory& memory, unsigned warps_of_cta,
                const LaneFunctions& functions);
     /// Forgets everything. From now on at most so many bytes of host memory are used: what was accessed first
-    /// is forgotten first.
-    /// `fenced`: unfenced_write() will be asked, for fences for this space.
+    /// is forgotten first. `fenced`: unfenced_write() will be asked, about fences for this space.
     void begin(std::size_t limit, std::optional<FencedSpace> fenced = std::nullopt);
     /// Everything that was noted is known to everybody.
     void forget() { memory_->begin(limit_); }
